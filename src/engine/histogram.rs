@@ -1,0 +1,135 @@
+//! Cumulative histograms as targets expose them, their differences, and percentiles of these.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Cumulative buckets at one moment: `counts[i]` events were at most `bounds[i]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Upper bounds in the metric's unit, ascending, without `+Inf`; shared between scrapes.
+    pub bounds: Arc<[f64]>,
+    /// Cumulative counts, one a bound.
+    pub counts: Box<[f64]>,
+    /// All events, those above the last bound included.
+    pub count: f64,
+    /// Sum of all values, when the target gives it.
+    pub sum: Option<f64>,
+}
+
+/// A percentile read from buckets, honest about what they can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Percentile {
+    /// Interpolated within a bucket.
+    Value(f64),
+    /// Somewhere below the first bound: the bucket is too wide to say more.
+    AtMost(f64),
+    /// Above the last finite bound.
+    Above(f64),
+}
+
+impl Percentile {
+    /// The number to compare with a limit: the bound itself where only a bound is known.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Value(value) | Self::AtMost(value) | Self::Above(value) => value,
+        }
+    }
+
+    /// `""`, `"<= "` or `"> "`, to be written before the number.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Value(_) => "",
+            Self::AtMost(_) => "<= ",
+            Self::Above(_) => "> ",
+        }
+    }
+}
+
+impl Histogram {
+    /// What was added since `earlier`, or `None` when the target restarted or its buckets changed.
+    pub fn since(&self, earlier: &Self) -> Option<Self> {
+        if self.bounds != earlier.bounds || self.count < earlier.count {
+            return None;
+        }
+        let counts: Box<[f64]> =
+            self.counts.iter().zip(&earlier.counts).map(|(now, then)| now - then).collect();
+        if counts.iter().any(|count| *count < 0.0) {
+            return None;
+        }
+        let sum = self.sum.zip(earlier.sum).map(|(now, then)| now - then);
+        Some(Self { bounds: Arc::clone(&self.bounds), counts, count: self.count - earlier.count, sum })
+    }
+
+    /// Adds another histogram's events when the bounds agree; says whether they did.
+    pub fn merge(&mut self, other: &Self) -> bool {
+        if self.bounds != other.bounds {
+            return false;
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum = self.sum.zip(other.sum).map(|(mine, theirs)| mine + theirs);
+        true
+    }
+
+    /// The `q` quantile, `0 < q < 1`, by linear interpolation within a bucket as Prometheus'
+    /// `histogram_quantile` does, but a bound instead of a number where the bucket is open on one side.
+    /// `None` without events.
+    pub fn percentile(&self, q: f64) -> Option<Percentile> {
+        if self.count <= 0.0 || self.bounds.is_empty() {
+            return None;
+        }
+        let rank = q * self.count;
+        let Some(bucket) = self.counts.iter().position(|count| *count >= rank) else {
+            return self.bounds.last().map(|bound| Percentile::Above(*bound));
+        };
+        let upper = self.bounds[bucket];
+        if bucket == 0 {
+            return Some(Percentile::AtMost(upper));
+        }
+        let (lower, below) = (self.bounds[bucket - 1], self.counts[bucket - 1]);
+        let inside = self.counts[bucket] - below;
+        let share = if inside > 0.0 { (rank - below) / inside } else { 1.0 };
+        Some(Percentile::Value(lower + (upper - lower) * share))
+    }
+
+    /// The mean, or `None` without events or without a sum.
+    pub fn mean(&self) -> Option<f64> {
+        self.sum.filter(|_| self.count > 0.0).map(|sum| sum / self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(bounds: &[f64], counts: &[f64], count: f64) -> Histogram {
+        Histogram { bounds: bounds.into(), counts: counts.into(), count, sum: Some(count) }
+    }
+
+    #[test]
+    fn a_percentile_is_interpolated_in_its_bucket() {
+        let h = histogram(&[0.1, 0.2, 0.4], &[50.0, 90.0, 100.0], 100.0);
+        assert_eq!(h.percentile(0.95), Some(Percentile::Value(0.2 + 0.2 * 0.5)));
+        assert_eq!(h.percentile(0.5), Some(Percentile::AtMost(0.1)));
+    }
+
+    #[test]
+    fn open_buckets_give_bounds_and_not_numbers() {
+        let h = histogram(&[0.3, 0.5], &[99.0, 99.0], 200.0);
+        assert_eq!(h.percentile(0.99), Some(Percentile::Above(0.5)));
+        assert_eq!(h.percentile(0.2).unwrap().sign(), "<= ");
+        assert_eq!(histogram(&[0.3], &[0.0], 0.0).percentile(0.99), None);
+    }
+
+    #[test]
+    fn a_restart_or_new_buckets_give_no_difference() {
+        let then = histogram(&[1.0], &[5.0], 9.0);
+        assert_eq!(histogram(&[1.0], &[2.0], 3.0).since(&then), None);
+        assert_eq!(histogram(&[2.0], &[9.0], 12.0).since(&then), None);
+        assert_eq!(histogram(&[1.0], &[9.0], 12.0).since(&then).unwrap().count, 3.0);
+    }
+}

@@ -1,0 +1,24 @@
+//! Headwater's core: readings in, verdicts out.
+//!
+//! This crate has no clock, no file, no network, no log and no thread: whatever it says is a function of its
+//! [`Input`]s, so a recording replays to the same report byte for byte.
+
+pub mod engine;
+pub mod histogram;
+pub mod metric;
+pub mod reading;
+pub mod report;
+pub mod settings;
+pub mod snapshot;
+pub mod subject;
+pub mod text;
+pub mod time;
+
+pub use engine::Engine;
+pub use reading::{Input, Reading};
+pub use report::Report;
+pub use settings::{Baselines, Settings};
+pub use snapshot::Snapshot;
+pub use subject::{Kind, Subject};
+pub use text::RemoteText;
+pub use time::Moment;

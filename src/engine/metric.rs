@@ -1,0 +1,262 @@
+//! The METRICS table: every number that rules know by name.
+//!
+//! Names follow OpenTelemetry's semantic conventions where these have one. Whatever else a target exposes is a
+//! *free metric*: it lives in the same store under its own name and only generic rules look at it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What a value is counted in, once counters have become rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A share or a multiple, 1 = 100 %.
+    Ratio,
+    /// Bytes.
+    Bytes,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// Seconds.
+    Seconds,
+    /// Events a second.
+    PerSecond,
+    /// A plain number of things.
+    Count,
+    /// Seconds since the Unix epoch.
+    UnixSeconds,
+}
+
+/// How a metric arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A level that is read as it is.
+    Gauge,
+    /// A total that only grows; the store keeps its rate per second.
+    Counter,
+    /// Cumulative buckets; the store keeps them whole and percentiles come from differences.
+    Histogram,
+}
+
+/// Which way is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bad {
+    /// More is worse.
+    High,
+    /// Less is worse.
+    Low,
+    /// Neither way is worse by itself.
+    Neither,
+}
+
+/// One row of [`METRICS`].
+#[derive(Debug)]
+pub struct MetricRow {
+    /// The name users see and write.
+    pub name: &'static str,
+    /// The unit of the stored value; of a counter, the unit of its rate.
+    pub unit: Unit,
+    /// How it arrives.
+    pub form: Form,
+    /// Which way is worse.
+    pub bad: Bad,
+    /// One sentence for help and docs.
+    pub help: &'static str,
+}
+
+/// A known metric: a row number of [`METRICS`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Metric(u16);
+
+impl Metric {
+    /// This metric's row.
+    pub fn row(self) -> &'static MetricRow {
+        &METRICS[usize::from(self.0)]
+    }
+
+    /// The name users see.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The metric with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        (0u16..).zip(METRICS).find(|(_, row)| row.name == name).map(|(row, _)| Self(row))
+    }
+}
+
+impl fmt::Debug for Metric {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// The name of a series' metric: a row of [`METRICS`] or a free name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum MetricName {
+    /// A row of [`METRICS`].
+    Known(Metric),
+    /// Anything else a target exposes.
+    Free(Arc<str>),
+}
+
+impl MetricName {
+    /// The written name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(metric) => metric.name(),
+            Self::Free(name) => name,
+        }
+    }
+
+    /// The unit: that of the row, or a plain count for a free metric.
+    pub fn unit(&self) -> Unit {
+        match self {
+            Self::Known(metric) => metric.row().unit,
+            Self::Free(_) => Unit::Count,
+        }
+    }
+}
+
+impl From<Metric> for MetricName {
+    fn from(metric: Metric) -> Self {
+        Self::Known(metric)
+    }
+}
+
+impl From<String> for MetricName {
+    fn from(name: String) -> Self {
+        Metric::by_name(&name)
+            .map_or_else(|| Self::Free(crate::text::RemoteText::new(&name).as_str().into()), Self::Known)
+    }
+}
+
+impl From<MetricName> for String {
+    fn from(name: MetricName) -> Self {
+        name.as_str().to_owned()
+    }
+}
+
+macro_rules! metrics {
+    ($($id:ident $name:literal $form:ident $unit:ident $bad:ident $help:literal)*) => {
+        /// Every known metric, in the order of help and docs.
+        pub static METRICS: &[MetricRow] = &[$(MetricRow {
+            name: $name, unit: Unit::$unit, form: Form::$form, bad: Bad::$bad, help: $help,
+        }),*];
+
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "row numbers for the constants below")]
+        #[derive(Clone, Copy)]
+        enum Row { $($id),* }
+
+        $(#[doc = $help] pub const $id: Metric = Metric(Row::$id as u16);)*
+    };
+}
+
+metrics! {
+    // Redis, per node. Sources of each formula: INFO fields named in the help.
+    REDIS_ANSWER_TIME "redis.answer_time" Gauge Seconds High "our own time to an INFO reply, over the open connection"
+    REDIS_CPU "redis.cpu.main_thread" Counter Ratio High "cores used by the main thread: used_active_time_main_thread, else used_cpu_user_main_thread + used_cpu_sys_main_thread, over server_time_usec"
+    REDIS_CPU_PROCESS "redis.cpu.process" Counter Ratio High "cores used by the whole process: used_cpu_user + used_cpu_sys"
+    REDIS_EXEC "redis.exec_busy" Counter Ratio High "share of time executing commands: sum of commandstats usec"
+    REDIS_COMMANDS "redis.commands" Counter PerSecond Neither "commands processed: total_commands_processed"
+    REDIS_COMMAND_CALLS "redis.command.calls" Counter PerSecond Neither "calls of one command (part = command): commandstats calls"
+    REDIS_COMMAND_TIME "redis.command.time" Counter Ratio High "share of time in one command (part = command): commandstats usec"
+    REDIS_NET_IN "redis.net.input" Counter BytesPerSecond High "bytes received from clients: total_net_input_bytes"
+    REDIS_NET_OUT "redis.net.output" Counter BytesPerSecond High "bytes sent to clients: total_net_output_bytes"
+    REDIS_NET_REPL_IN "redis.net.replication_input" Counter BytesPerSecond High "bytes received for replication: total_net_repl_input_bytes"
+    REDIS_NET_REPL_OUT "redis.net.replication_output" Counter BytesPerSecond High "bytes sent for replication: total_net_repl_output_bytes"
+    REDIS_HITS "redis.keyspace.hits" Counter PerSecond Neither "successful key look-ups: keyspace_hits"
+    REDIS_MISSES "redis.keyspace.misses" Counter PerSecond High "failed key look-ups: keyspace_misses"
+    REDIS_EXPIRED "redis.keys.expired" Counter PerSecond Neither "keys expired: expired_keys"
+    REDIS_EXPIRE_CAPPED "redis.expire.time_cap_reached" Counter PerSecond High "expiry cycles cut short: expired_time_cap_reached_count"
+    REDIS_EVICTED "redis.keys.evicted" Counter PerSecond High "keys evicted: evicted_keys"
+    REDIS_CLIENTS "redis.clients.connected" Gauge Count High "client connections: connected_clients + connected_slaves + cluster_connections"
+    REDIS_CLIENTS_BLOCKED "redis.clients.blocked" Gauge Count High "clients in a blocking command: blocked_clients"
+    REDIS_CLIENTS_MAX "redis.clients.max" Gauge Count Neither "connection limit: maxclients"
+    REDIS_CONNECTIONS "redis.connections.received" Counter PerSecond High "new connections: total_connections_received"
+    REDIS_REJECTED "redis.connections.rejected" Counter PerSecond High "refused connections: rejected_connections"
+    REDIS_MEMORY "redis.memory.used" Gauge Bytes High "bytes allocated: used_memory"
+    REDIS_MEMORY_RSS "redis.memory.rss" Gauge Bytes High "resident bytes: used_memory_rss"
+    REDIS_MEMORY_MAX "redis.memory.max" Gauge Bytes Neither "memory limit: maxmemory, absent when there is none"
+    REDIS_KEYS "redis.keys" Gauge Count Neither "keys in all databases: keyspace"
+    REDIS_ERRORS "redis.errors" Counter PerSecond High "error replies of one kind (part = error word): errorstats"
+    REDIS_SLOW "redis.slowlog.entries" Counter PerSecond High "new slow-log entries, our own and admin commands excluded: SLOWLOG ids"
+    REDIS_FORKS "redis.forks" Counter PerSecond Neither "forks since start: total_forks"
+    REDIS_FORK_TIME "redis.fork.last" Gauge Seconds High "duration of the last fork: latest_fork_usec"
+    REDIS_REPLICATION_UP "redis.replication.link_up" Gauge Ratio Low "1 while a replica's link to its primary is up: master_link_status"
+    REDIS_REPLICATION_LAG "redis.replication.lag" Gauge Seconds High "seconds since a replica heard its primary: master_last_io_seconds_ago"
+    REDIS_UPTIME "redis.uptime" Gauge Seconds Neither "seconds since start: uptime_in_seconds"
+    REDIS_OUR_COMMANDS "redis.observer.commands" Counter PerSecond Neither "commands that Headwater itself sent to this node"
+    REDIS_OUR_BYTES "redis.observer.bytes" Counter BytesPerSecond Neither "bytes that Headwater itself exchanged with this node"
+
+    // A service that answers requests.
+    REQUEST_DURATION "http.server.request.duration" Histogram Seconds High "time to answer a request, as the server sees it"
+    MODEL_DURATION "gen_ai.server.request.duration" Histogram Seconds High "end-to-end time of a model request, queueing included"
+    TTFT "gen_ai.server.time_to_first_token" Histogram Seconds High "time to the first token"
+    PER_TOKEN "gen_ai.server.time_per_output_token" Histogram Seconds High "time between tokens"
+    STAGE_DURATION "service.stage.duration" Histogram Seconds High "time in one stage of a request (part = stage)"
+    REQUESTS "service.requests" Counter PerSecond Neither "requests finished, whatever their outcome"
+    ERRORS "service.errors" Counter PerSecond High "requests that ended in an error, an abort or a refusal"
+    IN_FLIGHT "service.requests.active" Gauge Count High "requests being answered"
+    DB_DURATION "db.client.operation.duration" Histogram Seconds High "time of a data store's operation as its client sees it (part = operation)"
+    POOL_PENDING "db.client.connection.pending_requests" Gauge Count High "threads or tasks waiting for a pooled connection"
+    POOL_USED "db.client.connection.count" Gauge Count High "pooled connections in use"
+    POOL_MAX "db.client.connection.max" Gauge Count Neither "size of the connection pool"
+
+    // A queue with its batcher.
+    QUEUE_WAITING "queue.waiting" Gauge Count High "requests waiting for a place in a batch"
+    QUEUE_RUNNING "queue.running" Gauge Count Neither "requests in a batch"
+    QUEUE_CAPACITY "queue.capacity" Gauge Count Neither "places in the queue"
+    QUEUE_WAIT "queue.wait" Histogram Seconds High "time a request waited in the queue"
+    QUEUE_REJECTED "queue.rejected" Counter PerSecond High "requests refused because the queue was full"
+    BATCH_SIZE "queue.batch_size" Histogram Count Neither "requests in one batch"
+    KV_USAGE "gen_ai.kv_cache.usage" Gauge Ratio High "share of the KV cache in use"
+    PREEMPTIONS "gen_ai.preemptions" Counter PerSecond High "requests pushed out of a batch for want of KV cache"
+
+    // Whoever calls.
+    CLIENT_ORIGINALS "client.requests" Counter PerSecond Neither "original requests, before retries"
+    CLIENT_ATTEMPTS "client.attempts" Counter PerSecond Neither "attempts, retries included"
+    CLIENT_SUCCESSES "client.successes" Counter PerSecond Low "original requests that were answered well"
+    CLIENT_DURATION "http.client.request.duration" Histogram Seconds High "time of a request as its caller sees it"
+
+    // Hardware.
+    GPU_UTILIZATION "gpu.utilization" Gauge Ratio Neither "share of time with a kernel running"
+    GPU_MEMORY "gpu.memory.used" Gauge Bytes High "device memory in use"
+
+    // Any process, and Headwater itself.
+    PROCESS_START "process.start_time" Gauge UnixSeconds Neither "when the process started"
+    PROCESS_CPU "process.cpu.time" Counter Ratio High "cores used by the process"
+    PROCESS_MEMORY "process.memory.usage" Gauge Bytes High "resident bytes of the process"
+    SCRAPE_TIME "scrape.duration" Gauge Seconds High "our own time to fetch a metrics page"
+    LOOP_LAG "observer.loop_lag" Gauge Seconds High "how late Headwater's own loop ran"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lead_back_to_their_row() {
+        for row in METRICS {
+            assert_eq!(
+                Metric::by_name(row.name).unwrap().row().help,
+                row.help,
+                "'{}' stands twice",
+                row.name
+            );
+        }
+        assert_eq!(REDIS_CPU.name(), "redis.cpu.main_thread");
+        assert_eq!(LOOP_LAG.name(), METRICS.last().unwrap().name);
+    }
+
+    #[test]
+    fn unknown_names_are_free_metrics() {
+        let name = MetricName::from("my_gauge".to_owned());
+        assert_eq!(name, MetricName::Free("my_gauge".into()));
+        assert_eq!(MetricName::from("queue.waiting".to_owned()), MetricName::Known(QUEUE_WAITING));
+    }
+}

@@ -1,0 +1,285 @@
+//! The engine's three inputs: readings, operator acts and ticks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::metric::MetricName;
+use crate::subject::Subject;
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// Everything that can change the engine's mind; a recording is a list of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// What a source saw.
+    Reading(Reading),
+    /// What the operator did.
+    Act(OperatorAct),
+    /// One evaluation is due.
+    Tick(Moment),
+}
+
+/// One answer, or one failure to get an answer, of one source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The thing that was asked: a node, an instance's endpoint, Headwater itself.
+    pub source: Subject,
+    /// When the answer was complete, by the observer's clock.
+    pub at: Moment,
+    /// The target's own clock in microseconds, when it gives one; rates are taken over it, so a late answer is
+    /// still exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_clock_us: Option<u64>,
+    /// Numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
+    /// Things that happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+    /// What could not be read, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+impl Reading {
+    /// An empty reading of a source.
+    pub fn new(source: Subject, at: Moment) -> Self {
+        Self { source, at, source_clock_us: None, samples: vec![], events: vec![], faults: vec![] }
+    }
+
+    /// Adds a sample about `subject`.
+    pub fn sample(&mut self, subject: &Subject, metric: impl Into<MetricName>, value: Value) {
+        self.samples.push(Sample { subject: subject.clone(), metric: metric.into(), part: None, value });
+    }
+
+    /// Adds a sample about one part (a stage, a command) of `subject`.
+    pub fn part(&mut self, subject: &Subject, metric: impl Into<MetricName>, part: &str, value: Value) {
+        let part = Some(RemoteText::new(part));
+        self.samples.push(Sample { subject: subject.clone(), metric: metric.into(), part, value });
+    }
+}
+
+/// One number of one series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// What it is about.
+    pub subject: Subject,
+    /// What is measured.
+    pub metric: MetricName,
+    /// The stage, command, route or other part that it is about, when the metric has parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<RemoteText>,
+    /// The number, in the metric's unit (a counter's total is in unit-seconds).
+    pub value: Value,
+}
+
+/// A number in the form in which it arrived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// A level.
+    Gauge(f64),
+    /// A total that only grows.
+    Counter(f64),
+    /// Cumulative buckets.
+    Histogram(Arc<Histogram>),
+}
+
+/// Something that happened or became known, other than a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The shards and nodes of a Redis deployment, as the node that answered sees them.
+    Topology(Topology),
+    /// The source's request has been outstanding for more than 1.5 intervals, since this moment. The next
+    /// reading with samples of the same source ends it.
+    Late(Moment),
+    /// The target's process is another one than before, or restarted.
+    Restarted,
+    /// A new entry of a slow log.
+    SlowCommand(SlowCommand),
+    /// How far a scan has come, with what it has found.
+    Scan(Scan),
+    /// The dialects that a metrics endpoint speaks.
+    Dialects(Vec<RemoteText>),
+    /// A command or a page that this target does not offer, with the reason; costs only what needs it.
+    Unavailable {
+        /// The command or page.
+        what: RemoteText,
+        /// The reason, and what would enable it.
+        why: RemoteText,
+    },
+}
+
+/// A Redis deployment's shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Topology {
+    /// `redis/NAME`.
+    pub cluster: Subject,
+    /// Whether it is a cluster; else one shard, standalone with its replicas.
+    pub clustered: bool,
+    /// The shards in the order of their numbers.
+    pub shards: Vec<Shard>,
+}
+
+/// One shard of a [`Topology`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shard {
+    /// `redis/NAME#N`; the number stays with the shard through failovers.
+    pub subject: Subject,
+    /// First and last slot of each range.
+    pub slots: Vec<(u16, u16)>,
+    /// Its nodes, the primary first.
+    pub nodes: Vec<Node>,
+}
+
+/// One node of a [`Shard`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// `redis/NAME#N@address`.
+    pub subject: Subject,
+    /// The cluster's node id; the address for a standalone server.
+    pub id: RemoteText,
+    /// Whether it owns the shard's slots.
+    pub primary: bool,
+    /// What the cluster says of it.
+    pub health: NodeHealth,
+}
+
+/// What the cluster, not Headwater, says of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeHealth {
+    /// Serving.
+    Online,
+    /// Loading its data.
+    Loading,
+    /// Suspected by one node.
+    Suspected,
+    /// Failed by agreement.
+    Failed,
+    /// A word this version does not know.
+    Unknown,
+}
+
+/// One entry of a slow log; the arguments stay hidden until asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowCommand {
+    /// The entry's id, unique within one run of the node.
+    pub id: u64,
+    /// When it ran, by the node's clock.
+    pub at: Moment,
+    /// Execution time, without IO and queueing.
+    pub took: Duration,
+    /// The command's name, upper case, subcommand included.
+    pub command: RemoteText,
+    /// Its first key, where the command has one.
+    pub key: Option<RemoteText>,
+    /// The other arguments, empty unless the configuration asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<RemoteText>,
+    /// The name of the client that sent it.
+    pub client: RemoteText,
+    /// Whether it is Headwater's own or an administrator's command; such entries convict nobody.
+    pub excluded: bool,
+}
+
+/// The state of a scan for big keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scan {
+    /// The shard that is scanned.
+    pub shard: Subject,
+    /// The node that answers.
+    pub node: Subject,
+    /// Keys looked at.
+    pub scanned: u64,
+    /// Keys there were when the scan began.
+    pub total: u64,
+    /// How it stands.
+    pub state: ScanState,
+    /// The biggest keys so far, biggest first, at most a few dozen.
+    pub biggest: Vec<KeySize>,
+}
+
+/// How a scan stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScanState {
+    /// Going on.
+    Running,
+    /// Every key was looked at.
+    Complete,
+    /// Ended early, for this reason.
+    Stopped(RemoteText),
+}
+
+/// One key with its size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeySize {
+    /// The key's name.
+    pub key: RemoteText,
+    /// Its slot; 0 in a standalone server.
+    pub slot: u16,
+    /// `string`, `hash`, ...
+    pub kind: RemoteText,
+    /// Bytes by MEMORY USAGE.
+    pub bytes: u64,
+    /// Elements of a collection; bytes of a string's value.
+    pub elements: Option<u64>,
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fault {
+    /// What sort of failure.
+    pub kind: FaultKind,
+    /// One sentence: what happened and what to do.
+    pub message: RemoteText,
+}
+
+/// The sorts of failure a source can meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The connection was refused or reset, or the name did not resolve.
+    Unreachable,
+    /// No answer within the longest wait.
+    Silent,
+    /// The password, user or token is wrong; it is not tried again.
+    Auth,
+    /// The user may not do this.
+    Denied,
+    /// TLS did not come about.
+    Tls,
+    /// An HTTP status other than success.
+    Http,
+    /// The answer is not what it should be; what could be read was kept.
+    Malformed,
+    /// The answer is larger or slower than the limit.
+    TooLarge,
+    /// The server is busy, loading, or out of connections.
+    Busy,
+}
+
+/// What the operator did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorAct {
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub kind: ActKind,
+}
+
+/// The sorts of operator acts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActKind {
+    /// A mark on the time axis.
+    Mark(RemoteText),
+    /// A note for the write-up.
+    Note(RemoteText),
+}

@@ -1,0 +1,120 @@
+//! What was declared: components, their limits and thresholds, as plain values.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::subject::{Kind, Subject};
+
+/// All that the configuration tells the engine. No address of a target and no secret is in here; a recording
+/// begins with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// What users call this deployment.
+    pub name: String,
+    /// How often sources are polled.
+    pub interval: Duration,
+    /// The declared components.
+    pub components: Vec<Component>,
+    /// Thresholds that differ from a rule's default: rule id, threshold name, value.
+    pub thresholds: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Memory for history, in bytes.
+    pub store_budget: usize,
+}
+
+/// Memory for history unless the configuration says otherwise: 96 MiB.
+pub const DEFAULT_STORE_BUDGET: usize = 96 * 1024 * 1024;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            name: "headwater".to_owned(),
+            interval: Duration::from_secs(1),
+            components: vec![],
+            thresholds: BTreeMap::new(),
+            store_budget: DEFAULT_STORE_BUDGET,
+        }
+    }
+}
+
+/// One declared component and what is known of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Component {
+    /// `kind/name`.
+    pub subject: Subject,
+    /// Whether a source is configured that should give data about it; a component without one is shown as
+    /// unknown and does not change the exit code.
+    pub has_source: bool,
+    /// What it calls, as subjects of components.
+    pub depends_on: Vec<Subject>,
+    /// The longest acceptable 99th percentile of a request.
+    pub objective_p99: Option<Duration>,
+    /// Healthy values by metric name, in the metric's unit: the first choice of a baseline.
+    pub baselines: BTreeMap<String, f64>,
+    /// The network link of each node, in bytes a second.
+    pub link: Option<f64>,
+    /// Which stage of a request is spent in which dependency; stages that are not named are the component's own.
+    pub stages: BTreeMap<String, Subject>,
+    /// Thresholds for this component alone: rule id, threshold name, value.
+    pub thresholds: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+impl Component {
+    /// A component of which only the name is known.
+    pub fn new(subject: Subject) -> Self {
+        Self {
+            subject,
+            has_source: false,
+            depends_on: vec![],
+            objective_p99: None,
+            baselines: BTreeMap::new(),
+            link: None,
+            stages: BTreeMap::new(),
+            thresholds: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// The declared component that `subject` is or belongs to.
+    pub fn component(&self, subject: &Subject) -> Option<&Component> {
+        let component = subject.component_of();
+        self.components.iter().find(|declared| declared.subject == component)
+    }
+
+    /// Whether any configured source could show a symptom: a service, a gateway or a client.
+    pub fn has_symptom_source(&self) -> bool {
+        self.components
+            .iter()
+            .any(|c| c.has_source && matches!(c.subject.kind(), Kind::Service | Kind::Gateway | Kind::Client))
+    }
+}
+
+/// Healthy values learned in earlier runs, by subject, metric and hour of day (UTC); saved by the application
+/// when a run ended with nothing pending or firing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Baselines {
+    /// The learned values.
+    pub rows: Vec<BaselineRow>,
+}
+
+/// One learned healthy value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BaselineRow {
+    /// What it is about.
+    pub subject: Subject,
+    /// The metric's name.
+    pub metric: crate::metric::MetricName,
+    /// The part, when the metric has parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<crate::text::RemoteText>,
+    /// Hour of day in UTC, 0-23.
+    pub hour: u8,
+    /// Typical value: the median (of a histogram metric, the 99th percentile).
+    pub typical: f64,
+    /// Spread: the interquartile range.
+    pub spread: f64,
+    /// Points that it was learned from.
+    pub points: u32,
+}

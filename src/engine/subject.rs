@@ -1,0 +1,258 @@
+//! What a number is about: a service, a shard, a node, a GPU.
+//!
+//! The written form is the identity and is what users see, so it is also what is stored:
+//! `service/ranker`, `service/ranker@10.0.0.5:8000`, `redis/features#2`, `redis/features#2@10.0.3.14:6379`,
+//! `edge/ranker>redis/features`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::RemoteText;
+
+/// The family of a [`Subject`], the word before its first `/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Whoever sends the requests.
+    Client,
+    /// A proxy or load balancer in front of services.
+    Gateway,
+    /// An inference service, or any service of one's own.
+    Service,
+    /// The queue and batcher of a service.
+    Queue,
+    /// A Redis or Valkey deployment.
+    Redis,
+    /// A database, vector store or other dependency known only by free metrics.
+    Dependency,
+    /// A message log.
+    Kafka,
+    /// A data pipeline.
+    Pipeline,
+    /// A GPU or a pool of them.
+    Gpu,
+    /// A machine.
+    Host,
+    /// The way between a caller and a callee.
+    Edge,
+    /// Headwater itself.
+    Observer,
+}
+
+/// Every kind with its word, in the order of a request's way: callers first, hardware last.
+pub const KINDS: &[(Kind, &str)] = &[
+    (Kind::Client, "client"),
+    (Kind::Gateway, "gateway"),
+    (Kind::Service, "service"),
+    (Kind::Queue, "queue"),
+    (Kind::Redis, "redis"),
+    (Kind::Dependency, "dependency"),
+    (Kind::Kafka, "kafka"),
+    (Kind::Pipeline, "pipeline"),
+    (Kind::Gpu, "gpu"),
+    (Kind::Host, "host"),
+    (Kind::Edge, "edge"),
+    (Kind::Observer, "observer"),
+];
+
+impl Kind {
+    /// The word users write for this kind.
+    pub fn word(self) -> &'static str {
+        KINDS.iter().find(|(kind, _)| *kind == self).map_or("dependency", |(_, word)| word)
+    }
+
+    /// The kind of a word, or `None` when the word is not in [`KINDS`].
+    pub fn from_word(word: &str) -> Option<Self> {
+        KINDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind)
+    }
+}
+
+/// The identity of a thing that is measured; cheap to clone, ordered by its written form.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Subject(Arc<str>);
+
+/// Why a text is not a [`Subject`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotASubject(String);
+
+impl fmt::Display for NotASubject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = KINDS.iter().map(|(_, word)| *word).collect();
+        write!(out, "'{}' is not a subject: write kind/name, with a kind of {}", self.0, words.join(", "))
+    }
+}
+
+impl std::error::Error for NotASubject {}
+
+impl Subject {
+    /// A whole component such as `redis/features`; characters that would be taken for a shard, an instance
+    /// or an edge become `-`.
+    pub fn component(kind: Kind, name: &str) -> Self {
+        let name: String = RemoteText::new(name)
+            .as_str()
+            .chars()
+            .map(|c| if matches!(c, '#' | '@' | '>' | '/') || c.is_whitespace() { '-' } else { c })
+            .collect();
+        Self(format!("{}/{name}", kind.word()).into())
+    }
+
+    /// The shard `index` of this component.
+    pub fn shard(&self, index: usize) -> Self {
+        Self(format!("{}#{index}", self.without_instance()).into())
+    }
+
+    /// One instance or node of this component or shard, by its address.
+    pub fn instance(&self, address: &str) -> Self {
+        Self(format!("{}@{}", self.without_instance(), RemoteText::new(address).as_str()).into())
+    }
+
+    /// The way from a caller to a callee: `edge/ranker>redis/features`.
+    pub fn edge(caller: &Self, callee: &Self) -> Self {
+        Self(format!("edge/{}>{}", caller.name(), callee.component_str()).into())
+    }
+
+    /// The written form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The family this subject belongs to.
+    pub fn kind(&self) -> Kind {
+        self.0.split_once('/').and_then(|(word, _)| Kind::from_word(word)).unwrap_or(Kind::Dependency)
+    }
+
+    /// The component's name without kind, shard and instance: `features`.
+    pub fn name(&self) -> &str {
+        let component = self.component_str();
+        component.split_once('/').map_or(component, |(_, name)| name)
+    }
+
+    /// The shard's number, when this is a shard or a node of one.
+    pub fn shard_index(&self) -> Option<usize> {
+        self.without_instance().rsplit_once('#').and_then(|(_, index)| index.parse().ok())
+    }
+
+    /// The address, when this is an instance or a node.
+    pub fn address(&self) -> Option<&str> {
+        if self.kind() == Kind::Edge {
+            return None;
+        }
+        self.0.split_once('@').map(|(_, address)| address)
+    }
+
+    /// The component this subject is or is a part of.
+    pub fn component_of(&self) -> Self {
+        let component = self.component_str();
+        if component.len() == self.0.len() { self.clone() } else { Self(component.into()) }
+    }
+
+    /// One step up: a node's shard, a shard's component, an instance's component; `None` for a component.
+    pub fn parent(&self) -> Option<Self> {
+        if self.kind() == Kind::Edge {
+            return None;
+        }
+        if self.address().is_some() {
+            return Some(Self(self.without_instance().into()));
+        }
+        self.0.contains('#').then(|| Self(self.component_str().into()))
+    }
+
+    /// Whether `other` is this subject or a part of it.
+    pub fn contains(&self, other: &Self) -> bool {
+        other.0.strip_prefix(&*self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']))
+    }
+
+    fn without_instance(&self) -> &str {
+        self.0.split_once('@').map_or(&*self.0, |(rest, _)| rest)
+    }
+
+    fn component_str(&self) -> &str {
+        if self.0.starts_with("edge/") {
+            return &self.0;
+        }
+        let rest = self.without_instance();
+        rest.split_once('#').map_or(rest, |(component, _)| component)
+    }
+}
+
+impl TryFrom<String> for Subject {
+    type Error = NotASubject;
+
+    fn try_from(text: String) -> Result<Self, NotASubject> {
+        text.parse()
+    }
+}
+
+impl std::str::FromStr for Subject {
+    type Err = NotASubject;
+
+    fn from_str(text: &str) -> Result<Self, NotASubject> {
+        let clean = RemoteText::new(text);
+        match clean.as_str().split_once('/') {
+            Some((word, name)) if Kind::from_word(word).is_some() && !name.is_empty() => {
+                Ok(Self(clean.as_str().into()))
+            }
+            _ => Err(NotASubject(clean.as_str().to_owned())),
+        }
+    }
+}
+
+impl From<Subject> for String {
+    fn from(subject: Subject) -> Self {
+        subject.0.as_ref().to_owned()
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_knows_its_shard_and_its_component() {
+        let node: Subject = "redis/features#2@10.0.3.14:6379".parse().unwrap();
+        assert_eq!(node.kind(), Kind::Redis);
+        assert_eq!(node.name(), "features");
+        assert_eq!(node.shard_index(), Some(2));
+        assert_eq!(node.address(), Some("10.0.3.14:6379"));
+        assert_eq!(node.parent().unwrap().as_str(), "redis/features#2");
+        assert_eq!(node.parent().unwrap().parent().unwrap().as_str(), "redis/features");
+        assert_eq!(node.component_of().parent(), None);
+    }
+
+    #[test]
+    fn a_part_is_contained_and_a_longer_name_is_not() {
+        let shard: Subject = "redis/features#1".parse().unwrap();
+        let cluster = shard.component_of();
+        assert!(cluster.contains(&shard) && shard.contains(&shard.instance("[::1]:6379")));
+        assert!(!shard.contains(&cluster.shard(12)));
+        assert!(!cluster.contains(&"redis/features-old".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_edge_is_one_component() {
+        let edge = Subject::edge(&"service/ranker".parse().unwrap(), &"redis/features#1".parse().unwrap());
+        assert_eq!(edge.as_str(), "edge/ranker>redis/features");
+        assert_eq!((edge.kind(), edge.parent()), (Kind::Edge, None));
+    }
+
+    #[test]
+    fn names_cannot_pretend_to_be_parts() {
+        assert_eq!(Subject::component(Kind::Service, "a#1@b>c/d e").as_str(), "service/a-1-b-c-d-e");
+        assert!("ranker".parse::<Subject>().is_err());
+        assert!("tree/ranker".parse::<Subject>().is_err());
+    }
+}

@@ -1,0 +1,2 @@
+//! Headwater.
+fn main() {}
