@@ -1,2 +1,3 @@
-//! Headwater.
+//! The `headwater` command.
+
 fn main() {}

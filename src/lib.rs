@@ -1,0 +1,6 @@
+//! Headwater, the application: everything that touches the world.
+//!
+//! The way through the house: a [`sources`] task turns bytes into readings, the app loop hands them to the
+//! engine, and what the engine says is reported.
+
+pub mod sources;
