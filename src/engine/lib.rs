@@ -6,6 +6,7 @@
 pub mod engine;
 pub mod histogram;
 pub mod metric;
+pub mod quantity;
 pub mod reading;
 pub mod report;
 pub mod settings;

@@ -1,0 +1,179 @@
+//! Numbers as people read them: three significant digits, a unit, no trailing zeros.
+
+use crate::metric::Unit;
+use crate::time::Moment;
+
+/// A value of a unit as text: `23.9 MB/s`, `2.41 s`, `41 ms`, `70 %`, `1420/s`. Multiples of bytes are decimal
+/// (1 MB = 1,000,000 bytes), because links are sold so.
+pub fn show(value: f64, unit: Unit) -> String {
+    if value.is_nan() {
+        return "not a number".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "unlimited".to_owned() } else { "-unlimited".to_owned() };
+    }
+    match unit {
+        Unit::Ratio => percent(value),
+        Unit::Bytes => scaled(value, BYTES),
+        Unit::BytesPerSecond => scaled(value, BYTES) + "/s",
+        Unit::Seconds => scaled(value, SECONDS),
+        Unit::PerSecond => scaled(value, COUNTS) + "/s",
+        Unit::Count => scaled(value, COUNTS),
+        Unit::UnixSeconds => Moment((value * 1_000.0) as i64).clock() + " UTC",
+    }
+}
+
+/// A multiple as text: `13x`, `1.5x`, `0.4x`.
+pub fn times(value: f64) -> String {
+    if value.is_finite() {
+        digits(value, if value.abs() < 10.0 { 1 } else { 0 }) + "x"
+    } else {
+        "?x".to_owned()
+    }
+}
+
+/// One step of a scale: from this value upwards, divide by that and write the word.
+struct Step {
+    from: f64,
+    divisor: f64,
+    word: &'static str,
+}
+
+const fn step(from: f64, divisor: f64, word: &'static str) -> Step {
+    Step { from, divisor, word }
+}
+
+/// Scales, largest step first; the last one takes all that is smaller.
+static BYTES: &[Step] = &[
+    step(1e12, 1e12, " TB"),
+    step(1e9, 1e9, " GB"),
+    step(1e6, 1e6, " MB"),
+    step(1e3, 1e3, " kB"),
+    step(0.0, 1.0, " B"),
+];
+static SECONDS: &[Step] = &[
+    step(172_800.0, 86_400.0, " days"),
+    step(7_200.0, 3_600.0, " h"),
+    step(120.0, 60.0, " min"),
+    step(1.0, 1.0, " s"),
+    step(1e-4, 1e-3, " ms"),
+    step(0.0, 1e-6, " µs"),
+];
+static COUNTS: &[Step] =
+    &[step(1e9, 1e9, " G"), step(1e6, 1e6, " M"), step(1e5, 1e3, " k"), step(0.0, 1.0, "")];
+
+fn scaled(value: f64, scale: &[Step]) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return format!("0{}", zero_word(scale));
+    }
+    // A value that rounds up to the next step is written in that step: 999.7 kB is 1 MB.
+    let rounded = round_to_three(size);
+    let step = scale.iter().find(|step| rounded >= step.from).or(scale.last());
+    let Some(step) = step else { return digits(value, 2) };
+    let number = value / step.divisor;
+    let places = match number.abs() {
+        n if n >= 99.95 => 0,
+        n if n >= 9.995 => 1,
+        _ => 2,
+    };
+    digits(number, places) + step.word
+}
+
+/// Zero is written in the scale's plain unit: `0 s`, `0 B`, `0`.
+fn zero_word(scale: &[Step]) -> &'static str {
+    scale.iter().find(|step| step.divisor == 1.0).map_or("", |step| step.word)
+}
+
+fn round_to_three(size: f64) -> f64 {
+    let magnitude = 10_f64.powi(size.log10().floor() as i32 - 2);
+    (size / magnitude).round() * magnitude
+}
+
+fn percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    let places = match percent.abs() {
+        p if p >= 99.95 => 0,
+        p if p >= 1.0 || p == 0.0 => 1,
+        _ => 2,
+    };
+    digits(percent, places) + " %"
+}
+
+/// A number with at most this many places, without trailing zeros and without a minus before zero.
+fn digits(number: f64, places: usize) -> String {
+    let mut text = format!("{number:.places$}");
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    if text == "-0" { "0".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_are_written_as_an_engineer_says_them() {
+        for (value, unit, text) in [
+            (23_900_000.0, Unit::BytesPerSecond, "23.9 MB/s"),
+            (25e6, Unit::BytesPerSecond, "25 MB/s"),
+            (1_800_000.0, Unit::Bytes, "1.8 MB"),
+            (512.0, Unit::Bytes, "512 B"),
+            (999_700.0, Unit::Bytes, "1 MB"),
+            (2.41, Unit::Seconds, "2.41 s"),
+            (0.041, Unit::Seconds, "41 ms"),
+            (0.0007, Unit::Seconds, "0.7 ms"),
+            (0.9996, Unit::Seconds, "1 s"),
+            (0.000_012, Unit::Seconds, "12 µs"),
+            (119.0, Unit::Seconds, "119 s"),
+            (150.0, Unit::Seconds, "2.5 min"),
+            (9_000.0, Unit::Seconds, "2.5 h"),
+            (0.0, Unit::Seconds, "0 s"),
+            (0.7, Unit::Ratio, "70 %"),
+            (0.985, Unit::Ratio, "98.5 %"),
+            (0.0042, Unit::Ratio, "0.42 %"),
+            (2.61, Unit::Ratio, "261 %"),
+            (0.0, Unit::Ratio, "0 %"),
+            (1_420.4, Unit::PerSecond, "1420/s"),
+            (13.9, Unit::PerSecond, "13.9/s"),
+            (3.0, Unit::Count, "3"),
+            (7.6, Unit::Count, "7.6"),
+            (123_456.0, Unit::Count, "123 k"),
+            (1_230_000.0, Unit::Count, "1.23 M"),
+            (-0.000_001, Unit::Count, "0"),
+            (-0.041, Unit::Seconds, "-41 ms"),
+            (50_815.0, Unit::UnixSeconds, "14:06:55 UTC"),
+            (f64::NAN, Unit::Seconds, "not a number"),
+            (f64::INFINITY, Unit::Bytes, "unlimited"),
+        ] {
+            assert_eq!(show(value, unit), text, "{value} {unit:?}");
+        }
+    }
+
+    #[test]
+    fn multiples_are_short() {
+        assert_eq!(times(13.2), "13x");
+        assert_eq!(times(1.46), "1.5x");
+        assert_eq!(times(2.0), "2x");
+        assert_eq!(times(f64::INFINITY), "?x");
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_is_short_and_keeps_its_size(value in 1e-6_f64..1e15) {
+            for unit in [Unit::Bytes, Unit::BytesPerSecond, Unit::Seconds, Unit::PerSecond, Unit::Count] {
+                let text = show(value, unit);
+                prop_assert!(text.len() <= 18, "{text}");
+                prop_assert!(!text.contains("-"), "{text}");
+            }
+            // Read back, the number is within rounding of what went in.
+            let text = show(value, Unit::Bytes);
+            let (number, word) = text.split_once(' ').unwrap();
+            let factor = BYTES.iter().find(|step| step.word.trim() == word).unwrap().divisor;
+            let back = number.parse::<f64>().unwrap() * factor;
+            prop_assert!((back - value).abs() <= value * 0.006 + 0.006, "{value} became {text}");
+        }
+    }
+}
