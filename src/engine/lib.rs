@@ -10,6 +10,7 @@ pub mod quantity;
 pub mod reading;
 pub mod report;
 pub mod settings;
+pub mod slot;
 pub mod snapshot;
 pub mod subject;
 pub mod text;
