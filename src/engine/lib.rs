@@ -12,6 +12,7 @@ pub mod report;
 pub mod settings;
 pub mod slot;
 pub mod snapshot;
+pub mod store;
 pub mod subject;
 pub mod text;
 pub mod time;

@@ -1,0 +1,402 @@
+//! Bounded history of every series.
+//!
+//! Counters become rates here and only here, over the source's own clock where it has one. A reset or a gap is
+//! the absence of a point, never a zero. Recent points are kept whole in sealed chunks that snapshots share,
+//! older ones as bins of ten seconds and of one minute; how much is kept follows from the budget and the number
+//! of series.
+
+mod budget;
+mod cumulative;
+mod points;
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use budget::Budget;
+use cumulative::Cumulative;
+pub use points::{Bin, Chunk, Points};
+
+use crate::histogram::Histogram;
+use crate::metric::{Metric, MetricName};
+use crate::reading::{Reading, Value};
+use crate::subject::Subject;
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// After this many intervals without an answer a counter's difference is a gap and not a rate.
+pub const GAP_INTERVALS: u32 = 15;
+
+/// A series' identity.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SeriesKey {
+    /// What it is about.
+    pub subject: Subject,
+    /// What is measured.
+    pub metric: MetricName,
+    /// The stage, command or other part.
+    pub part: Option<RemoteText>,
+}
+
+/// One value with its moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// When it was seen.
+    pub at: Moment,
+}
+
+/// All series.
+#[derive(Debug)]
+pub struct Store {
+    interval: Duration,
+    budget: Budget,
+    index: BTreeMap<SeriesKey, usize>,
+    series: Vec<Series>,
+    /// Places in `series` whose subject was forgotten.
+    free: Vec<usize>,
+    /// Per source, the series of its last reading's samples in order: the next reading usually has the same.
+    layouts: BTreeMap<Subject, Vec<usize>>,
+}
+
+#[derive(Debug)]
+struct Series {
+    key: SeriesKey,
+    data: Data,
+}
+
+#[derive(Debug)]
+enum Data {
+    Level(Points),
+    Rate { points: Points, total: Option<Total>, lifetime: Option<f64> },
+    Buckets(Cumulative),
+}
+
+/// A counter's last total, on both clocks.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    value: f64,
+    at: Moment,
+    clock_us: Option<u64>,
+}
+
+impl Store {
+    /// An empty store for sources that are polled at `interval`, holding at most `budget_bytes` of history.
+    pub fn new(interval: Duration, budget_bytes: usize) -> Self {
+        Self {
+            interval,
+            budget: Budget::new(budget_bytes),
+            index: BTreeMap::new(),
+            series: vec![],
+            free: vec![],
+            layouts: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a reading's samples. `uptime` is how long the target's process had been running at that moment,
+    /// where the reading says so; at first contact it turns totals into lifetime rates.
+    pub fn take(&mut self, reading: &Reading, restarted: bool, uptime: Option<Duration>) {
+        let mut layout = self.layouts.remove(&reading.source).unwrap_or_default();
+        layout.resize(reading.samples.len(), usize::MAX);
+        for (sample, slot) in reading.samples.iter().zip(&mut layout) {
+            let known = self.series.get(*slot).is_some_and(|series| {
+                series.key.metric == sample.metric
+                    && series.key.subject == sample.subject
+                    && series.key.part == sample.part
+            });
+            if !known {
+                *slot = self.find_or_add(
+                    SeriesKey {
+                        subject: sample.subject.clone(),
+                        metric: sample.metric.clone(),
+                        part: sample.part.clone(),
+                    },
+                    &sample.value,
+                );
+            }
+            let caps = self.budget.caps();
+            let longest_gap = self.interval * GAP_INTERVALS;
+            self.series[*slot].push(reading, &sample.value, restarted, uptime, longest_gap, caps);
+        }
+        self.layouts.insert(reading.source.clone(), layout);
+    }
+
+    fn find_or_add(&mut self, key: SeriesKey, value: &Value) -> usize {
+        if let Some(found) = self.index.get(&key) {
+            return *found;
+        }
+        let data = match value {
+            Value::Gauge(_) => Data::Level(Points::default()),
+            Value::Counter(_) => Data::Rate { points: Points::default(), total: None, lifetime: None },
+            Value::Histogram(_) => Data::Buckets(Cumulative::default()),
+        };
+        let series = Series { key: key.clone(), data };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.series[slot] = series;
+                slot
+            }
+            None => {
+                self.series.push(series);
+                self.series.len() - 1
+            }
+        };
+        self.index.insert(key, slot);
+        self.budget.resize(self.index.len());
+        slot
+    }
+
+    fn find(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Series> {
+        let key = SeriesKey { subject: subject.clone(), metric: metric.into(), part: part.cloned() };
+        self.index.get(&key).map(|slot| &self.series[*slot])
+    }
+
+    /// The points of a level or a rate.
+    pub fn points(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Points> {
+        match &self.find(subject, metric, part)?.data {
+            Data::Level(points) | Data::Rate { points, .. } => Some(points),
+            Data::Buckets(_) => None,
+        }
+    }
+
+    /// The newest value of a level or a rate, however old.
+    pub fn latest(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
+        self.points(subject, metric, part)?.latest()
+    }
+
+    /// A counter's mean rate over the target's whole life up to first contact; `None` without a known uptime
+    /// or after a reset.
+    pub fn lifetime_rate(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<f64> {
+        match &self.find(subject, metric, part)?.data {
+            Data::Rate { lifetime, .. } => *lifetime,
+            _ => None,
+        }
+    }
+
+    /// What a histogram gained between two moments; the nearest scrapes at or before each are taken.
+    /// `None` when there are no two scrapes of one run of the target in between.
+    pub fn gained(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+        from: Moment,
+        to: Moment,
+    ) -> Option<Histogram> {
+        match &self.find(subject, metric, part)?.data {
+            Data::Buckets(cumulative) => cumulative.gained(from, to),
+            _ => None,
+        }
+    }
+
+    /// A histogram as it stood at first contact: the target's whole life before. `None` after a reset.
+    pub fn lifetime_histogram(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<&Arc<Histogram>> {
+        match &self.find(subject, metric, part)?.data {
+            Data::Buckets(cumulative) => cumulative.lifetime(),
+            _ => None,
+        }
+    }
+
+    /// When a histogram was last scraped.
+    pub fn last_scrape(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<Moment> {
+        match &self.find(subject, metric, part)?.data {
+            Data::Buckets(cumulative) => cumulative.last().map(|(at, _)| at),
+            _ => None,
+        }
+    }
+
+    /// The parts that a subject has of a metric, `None` being the whole.
+    pub fn parts(&self, subject: &Subject, metric: Metric) -> Vec<Option<RemoteText>> {
+        let first = SeriesKey { subject: subject.clone(), metric: metric.into(), part: None };
+        self.index
+            .range((Bound::Included(first), Bound::Unbounded))
+            .take_while(|(key, _)| key.subject == *subject && key.metric == MetricName::Known(metric))
+            .map(|(key, _)| key.part.clone())
+            .collect()
+    }
+
+    /// Every subject that has a series and is `root` or a part of it, in order.
+    pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
+        let first = SeriesKey {
+            subject: root.clone(),
+            metric: MetricName::Known(crate::metric::REDIS_ANSWER_TIME),
+            part: None,
+        };
+        let mut found: Vec<Subject> = vec![];
+        for (key, _) in self.index.range((Bound::Included(first), Bound::Unbounded)) {
+            if !key.subject.as_str().starts_with(root.as_str()) {
+                break;
+            }
+            if root.contains(&key.subject) && found.last() != Some(&key.subject) {
+                found.push(key.subject.clone());
+            }
+        }
+        found
+    }
+
+    /// Forgets everything about a subject that has left for good.
+    pub fn forget(&mut self, subject: &Subject) {
+        let Self { index, series, free, .. } = self;
+        index.retain(|key, slot| {
+            let stays = key.subject != *subject;
+            if !stays {
+                series[*slot].data = Data::Level(Points::default());
+                free.push(*slot);
+            }
+            stays
+        });
+        // Any source may have reported about it, and a layout must not lead to a place that is used anew.
+        self.layouts.clear();
+    }
+
+    /// Number of series.
+    pub fn series_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Bytes of history held now.
+    pub fn bytes(&self) -> usize {
+        self.series
+            .iter()
+            .map(|series| match &series.data {
+                Data::Level(points) | Data::Rate { points, .. } => points.bytes(),
+                Data::Buckets(cumulative) => cumulative.bytes(),
+            })
+            .sum()
+    }
+
+    /// The budget and what it allows each series.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+impl Series {
+    fn push(
+        &mut self,
+        reading: &Reading,
+        value: &Value,
+        restarted: bool,
+        uptime: Option<Duration>,
+        longest_gap: Duration,
+        caps: budget::Caps,
+    ) {
+        match (&mut self.data, value) {
+            (Data::Level(points), Value::Gauge(level)) => points.push(reading.at, *level, caps),
+            (Data::Rate { points, total, lifetime }, Value::Counter(value)) => {
+                let now = Total { value: *value, at: reading.at, clock_us: reading.source_clock_us };
+                match total {
+                    None => *lifetime = uptime.filter(|up| !up.is_zero()).map(|up| value / up.as_secs_f64()),
+                    Some(before) if restarted || *value < before.value => *lifetime = None,
+                    Some(before) => {
+                        if let Some(rate) = now.rate_since(*before, longest_gap) {
+                            points.push(reading.at, rate, caps);
+                        }
+                    }
+                }
+                *total = Some(now);
+            }
+            (Data::Buckets(cumulative), Value::Histogram(histogram)) => {
+                cumulative.push(reading.at, Arc::clone(histogram), restarted, caps);
+            }
+            // A target that changes a metric's form under the same name: the first form stays.
+            _ => {}
+        }
+    }
+}
+
+impl Total {
+    /// The rate per second since an earlier total; `None` over a gap or without time in between.
+    fn rate_since(self, before: Self, longest_gap: Duration) -> Option<f64> {
+        if self.at.since(before.at) > longest_gap {
+            return None;
+        }
+        let seconds = match (self.clock_us, before.clock_us) {
+            (Some(now), Some(then)) => now.checked_sub(then)? as f64 / 1e6,
+            _ => self.at.seconds_after(before.at),
+        };
+        (seconds > 0.0).then(|| (self.value - before.value) / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric;
+
+    fn node() -> Subject {
+        "redis/features#0@10.0.0.1:6379".parse().unwrap()
+    }
+
+    fn counter(at_s: i64, clock_s: f64, total: f64) -> Reading {
+        let mut reading = Reading::new(node(), Moment(at_s * 1_000));
+        reading.source_clock_us = Some((clock_s * 1e6) as u64);
+        reading.sample(&node(), metric::REDIS_COMMANDS, Value::Counter(total));
+        reading
+    }
+
+    fn rates(readings: &[(Reading, bool)]) -> Vec<f64> {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        for (reading, restarted) in readings {
+            store.take(reading, *restarted, None);
+        }
+        store
+            .points(&node(), metric::REDIS_COMMANDS, None)
+            .unwrap()
+            .since(Moment(0))
+            .map(|seen| seen.value)
+            .collect()
+    }
+
+    #[test]
+    fn a_late_answer_is_exact_over_the_targets_own_clock() {
+        // The second answer is 3 s late by our clock, but the target stamped it 1 s after the first.
+        assert_eq!(rates(&[(counter(0, 10.0, 100.0), false), (counter(4, 11.0, 150.0), false)]), [50.0]);
+    }
+
+    #[test]
+    fn a_reset_and_a_restart_leave_no_point() {
+        let falls = [(counter(0, 10.0, 900.0), false), (counter(1, 11.0, 5.0), false)];
+        assert!(rates(&falls).is_empty());
+        let restarts = [(counter(0, 10.0, 900.0), false), (counter(1, 11.0, 950.0), true)];
+        assert!(rates(&restarts).is_empty());
+    }
+
+    #[test]
+    fn an_outage_is_a_gap_and_not_an_average() {
+        let outage = [(counter(0, 10.0, 0.0), false), (counter(60, 70.0, 600.0), false)];
+        assert!(rates(&outage).is_empty());
+    }
+
+    #[test]
+    fn the_first_total_over_uptime_is_the_lifetime_rate_until_a_reset() {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        store.take(&counter(0, 10.0, 500.0), false, Some(Duration::from_secs(100)));
+        assert_eq!(store.lifetime_rate(&node(), metric::REDIS_COMMANDS, None), Some(5.0));
+        store.take(&counter(1, 11.0, 3.0), false, Some(Duration::from_secs(1)));
+        assert_eq!(store.lifetime_rate(&node(), metric::REDIS_COMMANDS, None), None);
+    }
+
+    #[test]
+    fn a_forgotten_subject_has_no_series() {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        store.take(&counter(0, 10.0, 500.0), false, None);
+        assert_eq!(store.subjects_within(&"redis/features".parse().unwrap()), [node()]);
+        store.forget(&node());
+        assert_eq!(store.series_count(), 0);
+        store.take(&counter(1, 11.0, 510.0), false, None);
+        assert_eq!(store.latest(&node(), metric::REDIS_COMMANDS, None), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! How much history each series may keep.
+
+use super::points::{BIN_BYTES, POINT_BYTES};
+
+/// The memory budget for history, shared evenly by all series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    bytes: usize,
+    caps: Caps,
+}
+
+/// What one series may keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Points at full resolution.
+    pub points: usize,
+    /// Bins of ten seconds.
+    pub fine_bins: usize,
+    /// Bins of one minute.
+    pub coarse_bins: usize,
+}
+
+/// Enough for any rule and screen: half an hour of points at 1 Hz, six hours and a day of bins.
+const MOST: Caps = Caps { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440 };
+
+/// Below this the rules would go blind, so the budget yields: a minute of points, five and ten minutes of bins.
+const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10 };
+
+impl Budget {
+    /// A budget of `bytes` with no series yet.
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes, caps: MOST }
+    }
+
+    /// Shares the budget among this many series: half for points, a quarter for each tier of bins.
+    pub(super) fn resize(&mut self, series: usize) {
+        let share = self.bytes / series.max(1);
+        self.caps = Caps {
+            points: (share / 2 / POINT_BYTES).clamp(LEAST.points, MOST.points),
+            fine_bins: (share / 4 / BIN_BYTES).clamp(LEAST.fine_bins, MOST.fine_bins),
+            coarse_bins: (share / 4 / BIN_BYTES).clamp(LEAST.coarse_bins, MOST.coarse_bins),
+        };
+    }
+
+    /// What each series may keep now.
+    pub fn caps(&self) -> Caps {
+        self.caps
+    }
+
+    /// The budget in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_series_keep_less_history_each_but_never_too_little() {
+        let mut budget = Budget::new(96 << 20);
+        budget.resize(200);
+        assert_eq!(budget.caps(), MOST);
+        budget.resize(35_000);
+        let caps = budget.caps();
+        assert!(caps.points < MOST.points && caps.points > LEAST.points);
+        assert!(
+            35_000 * (caps.points * POINT_BYTES + (caps.fine_bins + caps.coarse_bins) * BIN_BYTES)
+                <= 96 << 20
+        );
+        budget.resize(10_000_000);
+        assert_eq!(budget.caps(), LEAST);
+    }
+}

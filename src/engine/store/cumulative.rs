@@ -1,0 +1,117 @@
+//! Scrapes of one histogram, thinned as they age: they are cumulative, so thinning costs only resolution.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::budget::Caps;
+use crate::histogram::Histogram;
+use crate::time::Moment;
+
+/// Scrapes younger than this are all kept; older ones at one per ten seconds.
+const WHOLE: Duration = Duration::from_secs(90);
+const STEP: Duration = Duration::from_secs(10);
+
+/// The scrapes of one run of the target.
+#[derive(Debug, Default)]
+pub(super) struct Cumulative {
+    scrapes: Vec<(Moment, Arc<Histogram>)>,
+    lifetime: Option<Arc<Histogram>>,
+    contacted: bool,
+}
+
+impl Cumulative {
+    pub(super) fn push(&mut self, at: Moment, mut histogram: Arc<Histogram>, restarted: bool, caps: Caps) {
+        if let Some((last_at, last)) = self.scrapes.last() {
+            if at <= *last_at {
+                return;
+            }
+            if restarted || histogram.since(last).is_none() {
+                self.scrapes.clear();
+                self.lifetime = None;
+            } else if !Arc::ptr_eq(&histogram.bounds, &last.bounds) {
+                let shared = Histogram { bounds: Arc::clone(&last.bounds), ..(*histogram).clone() };
+                histogram = Arc::new(shared);
+            }
+        }
+        if !self.contacted {
+            self.contacted = true;
+            self.lifetime = Some(Arc::clone(&histogram));
+        }
+        self.scrapes.push((at, histogram));
+        self.thin(at, caps);
+    }
+
+    /// Drops scrapes that stand closer than a step to an older kept one once they are past [`WHOLE`].
+    fn thin(&mut self, now: Moment, caps: Caps) {
+        if self.scrapes.len() >= 3 {
+            let aged = self.scrapes.partition_point(|(at, _)| now.since(*at) > WHOLE);
+            if aged >= 2 && self.scrapes[aged - 1].0.since(self.scrapes[aged - 2].0) < STEP {
+                self.scrapes.remove(aged - 1);
+            }
+        }
+        if self.scrapes.len() > caps.fine_bins.max(128) {
+            self.scrapes.remove(0);
+        }
+    }
+
+    pub(super) fn gained(&self, from: Moment, to: Moment) -> Option<Histogram> {
+        let end = self.scrapes.partition_point(|(at, _)| *at <= to);
+        let start = self.scrapes.partition_point(|(at, _)| *at <= from).max(1);
+        (start < end).then(|| self.scrapes[end - 1].1.since(&self.scrapes[start - 1].1)).flatten()
+    }
+
+    pub(super) fn lifetime(&self) -> Option<&Arc<Histogram>> {
+        self.lifetime.as_ref()
+    }
+
+    pub(super) fn last(&self) -> Option<(Moment, &Histogram)> {
+        self.scrapes.last().map(|(at, histogram)| (*at, &**histogram))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.scrapes.iter().map(|(_, histogram)| histogram.counts.len() * 8 + 80).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPS: Caps = Caps { points: 128, fine_bins: 200, coarse_bins: 10 };
+
+    fn at_count(count: f64) -> Arc<Histogram> {
+        Arc::new(Histogram { bounds: [1.0].into(), counts: [count].into(), count, sum: None })
+    }
+
+    #[test]
+    fn a_window_gains_what_lies_between_its_scrapes() {
+        let mut cumulative = Cumulative::default();
+        for second in 0..20 {
+            cumulative.push(Moment(second * 1_000), at_count(second as f64 * 10.0), false, CAPS);
+        }
+        let gained = cumulative.gained(Moment(5_000), Moment(15_000)).unwrap();
+        assert_eq!(gained.count, 100.0);
+        assert!(cumulative.gained(Moment(50_000), Moment(60_000)).is_none());
+    }
+
+    #[test]
+    fn a_restart_voids_what_was_before() {
+        let mut cumulative = Cumulative::default();
+        cumulative.push(Moment(0), at_count(500.0), false, CAPS);
+        assert_eq!(cumulative.lifetime().unwrap().count, 500.0);
+        cumulative.push(Moment(1_000), at_count(3.0), false, CAPS);
+        assert!(cumulative.lifetime().is_none());
+        assert!(cumulative.gained(Moment(0), Moment(1_000)).is_none());
+    }
+
+    #[test]
+    fn old_scrapes_are_thinned_and_the_sums_still_agree() {
+        let mut cumulative = Cumulative::default();
+        for second in 0..600 {
+            cumulative.push(Moment(second * 1_000), at_count(second as f64), false, CAPS);
+        }
+        assert!(cumulative.scrapes.len() < 160, "{} scrapes", cumulative.scrapes.len());
+        let gained = cumulative.gained(Moment(100_000), Moment(500_000)).unwrap();
+        assert!((390.0..=410.0).contains(&gained.count), "{}", gained.count);
+    }
+}
