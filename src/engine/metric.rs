@@ -232,6 +232,7 @@ metrics! {
     PROCESS_CPU "process.cpu.time" Counter Ratio High "cores used by the process"
     PROCESS_MEMORY "process.memory.usage" Gauge Bytes High "resident bytes of the process"
     SCRAPE_TIME "scrape.duration" Gauge Seconds High "our own time to fetch a metrics page"
+    SCRAPE_BYTES "scrape.bytes" Counter BytesPerSecond Neither "bytes of metrics pages read, unpacked"
     LOOP_LAG "observer.loop_lag" Gauge Seconds High "how late Headwater's own loop ran"
 }
 

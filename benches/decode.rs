@@ -1,0 +1,3 @@
+//! How fast an exposition is decoded.
+
+fn main() {}
