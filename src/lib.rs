@@ -3,4 +3,5 @@
 //! The way through the house: a [`sources`] task turns bytes into readings, the app loop hands them to the
 //! engine, and what the engine says is reported.
 
+pub mod config;
 pub mod sources;

@@ -1,0 +1,68 @@
+//! The configuration: what to ask, how its parts depend on each other, and which limits differ.
+//!
+//! It comes from one TOML file or from bare targets on the command line; secrets come from the environment or
+//! from files and are never printed.
+
+mod example;
+mod file;
+mod inferred;
+mod location;
+mod place;
+mod resolve;
+mod target;
+mod thresholds;
+mod value;
+
+use std::path::Path;
+
+use headwater_engine::Settings;
+
+use crate::sources::metrics::MetricsSpec;
+use crate::sources::redis::RedisSpec;
+
+pub use example::{example, schema};
+pub use inferred::{TargetOptions, from_targets};
+pub use location::{baselines_file, default_config_file};
+pub use place::{ConfigError, Problem};
+pub use value::{Bandwidth, Size, Span};
+
+/// A whole configuration: the targets to ask, and the engine's settings.
+#[derive(Debug)]
+pub struct Config {
+    /// The file it came from, or `command line`.
+    pub origin: String,
+    /// What the engine is told; it holds no address of a target and no secret.
+    pub settings: Settings,
+    /// Redis targets.
+    pub redis: Vec<RedisSpec>,
+    /// Metrics targets.
+    pub metrics: Vec<MetricsSpec>,
+    file: file::ConfigFile,
+}
+
+impl Config {
+    /// Reads a file. Every problem that is found is in the error, each with its line and its fix.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let origin = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            ConfigError::new(
+                &origin,
+                format!(
+                    "cannot be read ({error}): check the path; 'headwater config init' prints an example"
+                ),
+            )
+        })?;
+        Self::parse(&text, &origin)
+    }
+
+    /// Reads a configuration's text; `origin` names it in complaints.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        resolve::resolve(text, origin)
+    }
+
+    /// The effective configuration as TOML: defaults filled in, inferred components written out, passwords in
+    /// addresses shown as `***`.
+    pub fn print(&self) -> String {
+        example::effective(&self.file, &self.settings)
+    }
+}

@@ -1,0 +1,161 @@
+//! The configuration file's shape. The doc comments here are what users read: the schema, the commented example
+//! of `config init` and the suggestions for misspelt keys are all made from these types.
+//!
+//! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::value::{Bandwidth, Size, Span};
+
+/// Thresholds by rule and by name.
+pub(super) type Thresholds = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// Headwater's configuration: what to ask, and how the things asked depend on each other.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ConfigFile {
+    /// What you call this deployment.
+    #[schemars(example = &"ranker-prod", extend("x-usual" = true))]
+    pub(super) name: Option<String>,
+
+    /// How often every target is asked: from 200ms to 1min.
+    #[schemars(example = &"1s", extend("x-usual" = true))]
+    pub(super) interval: Option<Span>,
+
+    /// Memory for history; with more series Headwater keeps less of it.
+    #[schemars(example = &"96MiB")]
+    pub(super) store_budget: Option<Size>,
+
+    /// Redis and Valkey deployments: clusters, or single servers with their replicas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-usual" = true))]
+    pub(super) redis: Vec<RedisTable>,
+
+    /// Pages with Prometheus or OpenMetrics text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-usual" = true))]
+    pub(super) metrics: Vec<MetricsTable>,
+
+    /// Components, and what each depends on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-usual" = true))]
+    pub(super) component: Vec<ComponentTable>,
+
+    /// Thresholds that differ from a rule's default; 'headwater rules' lists rules and thresholds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "shard-hot": { "cpu": 0.7 } }))]
+    pub(super) thresholds: Thresholds,
+}
+
+/// One Redis or Valkey deployment.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RedisTable {
+    /// Its name; the component is redis/NAME.
+    #[schemars(example = &"features", extend("x-usual" = true))]
+    pub(super) name: Option<String>,
+
+    /// Any node of it: the others are discovered. rediss:// for TLS.
+    #[schemars(example = &"redis://127.0.0.1:6379", extend("x-usual" = true))]
+    pub(super) url: Option<String>,
+
+    /// Several nodes, of which one that answers is enough; instead of url.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["redis://10.0.0.1:6379", "redis://10.0.0.2:6379"])]
+    pub(super) urls: Vec<String>,
+
+    /// The network link of each node: without it a full link can only be suspected.
+    #[schemars(example = &"10Gbit/s", extend("x-usual" = true))]
+    pub(super) link: Option<Bandwidth>,
+
+    /// The ACL user.
+    #[schemars(example = &"headwater")]
+    pub(super) username: Option<String>,
+
+    /// The environment variable that holds the password.
+    #[schemars(example = &"FEATURES_REDIS_PASSWORD")]
+    pub(super) password_env: Option<String>,
+
+    /// The file that holds the password; instead of password_env.
+    #[schemars(example = &"/run/secrets/features-redis")]
+    pub(super) password_file: Option<String>,
+
+    /// Certificates (PEM) that sign the servers', beside the system's.
+    #[schemars(example = &"/etc/ssl/features-ca.pem")]
+    pub(super) ca_file: Option<String>,
+
+    /// Whether to accept any certificate; only for a test.
+    #[schemars(example = false)]
+    pub(super) insecure: Option<bool>,
+
+    /// Where announced addresses are reached from here, as after a port-forward.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "10.0.0.1:6379": "127.0.0.1:7001" }))]
+    pub(super) address_map: BTreeMap<String, String>,
+}
+
+/// One page of metrics.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct MetricsTable {
+    /// Whose page it is: kind/name, the same for every instance.
+    #[schemars(example = &"service/ranker", extend("x-usual" = true))]
+    pub(super) component: Option<String>,
+
+    /// The page.
+    #[schemars(example = &"http://127.0.0.1:8000/metrics", extend("x-usual" = true))]
+    pub(super) url: Option<String>,
+
+    /// Dialects to read it by; without them they are recognised from the page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["vllm"])]
+    pub(super) dialects: Vec<String>,
+
+    /// The environment variable that holds a bearer token.
+    #[schemars(example = &"RANKER_METRICS_TOKEN")]
+    pub(super) bearer_env: Option<String>,
+
+    /// The file that holds a bearer token; instead of bearer_env.
+    #[schemars(example = &"/run/secrets/ranker-metrics")]
+    pub(super) bearer_file: Option<String>,
+
+    /// Certificates (PEM) that sign the server's, beside the system's.
+    #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
+    pub(super) ca_file: Option<String>,
+}
+
+/// One component.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ComponentTable {
+    /// kind/name.
+    #[schemars(example = &"service/ranker", extend("x-usual" = true))]
+    pub(super) subject: Option<String>,
+
+    /// What it calls or waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["redis/features", "queue/ranker"], extend("x-usual" = true))]
+    pub(super) depends_on: Vec<String>,
+
+    /// The longest acceptable 99th percentile of a request.
+    #[schemars(example = &"500ms", extend("x-usual" = true))]
+    pub(super) objective_p99: Option<Span>,
+
+    /// Which stage of a request is spent in which dependency; other stages are its own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "feature_load": "redis/features", "queue": "queue/ranker" }))]
+    pub(super) stages: BTreeMap<String, String>,
+
+    /// Healthy values by metric, in the metric's unit (seconds, bytes, shares of 1).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "http.server.request.duration": 0.18 }))]
+    pub(super) baselines: BTreeMap<String, f64>,
+
+    /// Thresholds for this component alone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "shard-hot": { "cpu": 0.8 } }))]
+    pub(super) thresholds: Thresholds,
+}

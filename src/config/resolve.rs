@@ -1,0 +1,385 @@
+//! From the file's tables to targets and components, with every complaint at its place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headwater_engine::settings::Component;
+use headwater_engine::{Kind, Settings, Subject};
+use secrecy::SecretString;
+
+use super::Config;
+use super::file::{ComponentTable, ConfigFile, MetricsTable, RedisTable, Thresholds};
+use super::place::{ConfigError, Document, unknown_name};
+use super::target::{RedisAddress, metrics_place, without_secrets};
+use crate::sources::metrics::MetricsSpec;
+use crate::sources::redis::{RedisSpec, TlsSpec};
+
+/// Polling faster costs targets more than it tells; slower than this nothing holds for three evaluations.
+const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(200)..=Duration::from_secs(60);
+
+/// Reads a configuration's text; `origin` is the name of the file in complaints.
+pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
+    let mut document = Document::new(text);
+    let Some(mut file) = document.read::<ConfigFile>() else {
+        document.finish(origin)?;
+        return Err(ConfigError::new(origin, "this file cannot be read"));
+    };
+    let mut settings = Settings::default();
+    if let Some(name) = &file.name {
+        settings.name.clone_from(name);
+    }
+    if let Some(interval) = file.interval {
+        if !INTERVALS.contains(&interval.0) {
+            document.wrong(&["interval"], "is out of range: write a span from '200ms' to '1min'");
+        }
+        settings.interval = interval.0;
+    }
+    if let Some(size) = file.store_budget {
+        settings.store_budget = usize::try_from(size.0).unwrap_or(usize::MAX);
+    }
+    settings.thresholds = thresholds(&file.thresholds, &["thresholds"], &mut document);
+
+    let mut components = Components::default();
+    let mut redis = vec![];
+    for (index, table) in file.redis.iter().enumerate() {
+        redis.extend(redis_spec(table, &index.to_string(), &mut components, &mut document));
+    }
+    let mut metrics = vec![];
+    for (index, table) in file.metrics.iter().enumerate() {
+        metrics.extend(metrics_spec(table, &index.to_string(), &mut components, &mut document));
+    }
+    for (index, table) in file.component.iter().enumerate() {
+        component(table, &index.to_string(), &mut components, &mut document);
+    }
+    if file.redis.is_empty() && file.metrics.is_empty() {
+        document.complain(
+            &[],
+            "nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)",
+        );
+    }
+    document.finish(origin)?;
+    settings.components = components.finish();
+    // What is kept of the file is shown to users; the secrets are in the specs now.
+    let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
+    for url in urls.chain(file.metrics.iter_mut().filter_map(|table| table.url.as_mut())) {
+        *url = without_secrets(url);
+    }
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, file })
+}
+
+/// The components seen so far, by subject; the order of first mention is kept.
+#[derive(Default)]
+pub(super) struct Components {
+    order: Vec<Subject>,
+    known: BTreeMap<Subject, Component>,
+}
+
+impl Components {
+    pub(super) fn entry(&mut self, subject: &Subject) -> &mut Component {
+        if !self.known.contains_key(subject) {
+            self.order.push(subject.clone());
+        }
+        self.known.entry(subject.clone()).or_insert_with(|| Component::new(subject.clone()))
+    }
+
+    /// All of them: those only depended upon are added, and a declared queue is fed by its service's page.
+    pub(super) fn finish(mut self) -> Vec<Component> {
+        let callees: Vec<Subject> = self.known.values().flat_map(|c| c.depends_on.clone()).collect();
+        for callee in callees {
+            self.entry(&callee);
+        }
+        let fed: Vec<Subject> = self
+            .known
+            .values()
+            .filter(|c| c.has_source && c.subject.kind() == Kind::Service)
+            .map(|c| Subject::component(Kind::Queue, c.subject.name()))
+            .filter(|queue| self.known.contains_key(queue))
+            .collect();
+        for queue in fed {
+            self.entry(&queue).has_source = true;
+        }
+        self.order.iter().filter_map(|subject| self.known.remove(subject)).collect()
+    }
+}
+
+fn redis_spec(
+    table: &RedisTable,
+    index: &str,
+    components: &mut Components,
+    document: &mut Document<'_>,
+) -> Option<RedisSpec> {
+    let here = |key: &'static str| ["redis", index, key];
+    let name = match table.name.as_deref() {
+        None => {
+            document.complain(
+                &["redis", index],
+                "[[redis]] has no 'name': write for example name = \"features\"",
+            );
+            return None;
+        }
+        Some(name) if !is_plain_name(name) => {
+            document.wrong(&here("name"), "is not a name: use letters, digits, '.', '_' and '-'");
+            return None;
+        }
+        Some(name) => name,
+    };
+    let subject = Subject::component(Kind::Redis, name);
+    let component = components.entry(&subject);
+    if component.has_source {
+        document.wrong(
+            &here("name"),
+            "stands twice: give each [[redis]] its own name, or list its nodes in one 'urls'",
+        );
+        return None;
+    }
+    component.has_source = true;
+    component.link = table.link.map(|link| link.0);
+
+    let urls: Vec<(Vec<String>, &String)> = match (&table.url, table.urls.as_slice()) {
+        (Some(url), []) => vec![(vec!["url".to_owned()], url)],
+        (None, [_, ..]) => table
+            .urls
+            .iter()
+            .enumerate()
+            .map(|(i, url)| (vec!["urls".to_owned(), i.to_string()], url))
+            .collect(),
+        (Some(_), _) => {
+            document.complain(&here("urls"), "'url' and 'urls' exclude each other: keep one of them");
+            return None;
+        }
+        (None, []) => {
+            document.complain(
+                &["redis", index],
+                format!("[[redis]] '{name}' has no 'url': write for example url = \"redis://10.0.0.1:6379\""),
+            );
+            return None;
+        }
+    };
+    let mut spec = RedisSpec::new(subject, vec![]);
+    let mut uses_tls = None;
+    for (key, url) in urls {
+        let path: Vec<&str> = ["redis", index].into_iter().chain(key.iter().map(String::as_str)).collect();
+        match RedisAddress::read(url) {
+            Ok(address) => {
+                if *uses_tls.get_or_insert(address.tls) != address.tls {
+                    document
+                        .wrong(&path, "mixes TLS and plain text: write rediss:// for all nodes or for none");
+                }
+                spec.seeds.push(address.seed);
+                spec.username = spec.username.or(address.username);
+                spec.password = spec.password.or(address.password);
+            }
+            Err(complaint) => document.wrong(&path, complaint),
+        }
+    }
+    if uses_tls == Some(true) {
+        spec.tls = Some(TlsSpec {
+            ca_file: readable_file(table.ca_file.as_deref(), &here("ca_file"), document),
+            insecure: table.insecure.unwrap_or(false),
+        });
+    } else if table.ca_file.is_some() || table.insecure.is_some() {
+        let key = if table.ca_file.is_some() { "ca_file" } else { "insecure" };
+        document.wrong(&here(key), "needs TLS: write the url with rediss://");
+    }
+    spec.username = table.username.clone().or(spec.username);
+    spec.password = secret(
+        (table.password_env.as_deref(), &here("password_env")),
+        (table.password_file.as_deref(), &here("password_file")),
+        document,
+    )
+    .or(spec.password);
+    spec.address_map.clone_from(&table.address_map);
+    Some(spec)
+}
+
+fn metrics_spec(
+    table: &MetricsTable,
+    index: &str,
+    components: &mut Components,
+    document: &mut Document<'_>,
+) -> Option<MetricsSpec> {
+    let here = |key: &'static str| ["metrics", index, key];
+    let Some(url) = table.url.as_deref() else {
+        document.complain(
+            &["metrics", index],
+            "[[metrics]] has no 'url': write for example url = \"http://10.0.0.5:8000/metrics\"",
+        );
+        return None;
+    };
+    let mut spec = MetricsSpec::new(url);
+    if let Some(component) = &table.component {
+        spec.component = Some(component_subject(component, &here("component"), document)?);
+    }
+    if !table.dialects.is_empty() {
+        spec.dialects = Some(table.dialects.clone());
+    }
+    spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+    spec.bearer = secret(
+        (table.bearer_env.as_deref(), &here("bearer_env")),
+        (table.bearer_file.as_deref(), &here("bearer_file")),
+        document,
+    );
+    match metrics_place(url) {
+        Ok(place) => {
+            let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));
+            components.entry(subject).has_source = true;
+            Some(spec)
+        }
+        Err(complaint) => {
+            document.wrong(&here("url"), complaint);
+            None
+        }
+    }
+}
+
+fn component(table: &ComponentTable, index: &str, components: &mut Components, document: &mut Document<'_>) {
+    let here = |key: &'static str| ["component", index, key];
+    let Some(written) = table.subject.as_deref() else {
+        document.complain(
+            &["component", index],
+            "[[component]] has no 'subject': write for example subject = \"service/ranker\"",
+        );
+        return;
+    };
+    let Some(subject) = component_subject(written, &here("subject"), document) else { return };
+    let mut depends_on = vec![];
+    for (position, callee) in table.depends_on.iter().enumerate() {
+        let position = position.to_string();
+        let path = ["component", index, "depends_on", &position];
+        match component_subject(callee, &path, document) {
+            Some(callee) if callee == subject => document.wrong(&path, "cannot depend on itself: remove it"),
+            Some(callee) => depends_on.push(callee),
+            None => {}
+        }
+    }
+    let mut stages = BTreeMap::new();
+    for (stage, callee) in &table.stages {
+        if let Some(callee) = component_subject(callee, &["component", index, "stages", stage], document) {
+            // Time that is spent in a component is a dependency on it, whether the list names it or not.
+            if callee != subject && !depends_on.contains(&callee) {
+                depends_on.push(callee.clone());
+            }
+            stages.insert(stage.clone(), callee);
+        }
+    }
+    for (metric, value) in &table.baselines {
+        if !value.is_finite() || *value < 0.0 {
+            document.wrong(
+                &["component", index, "baselines", metric],
+                "is not a healthy value: write a number from 0",
+            );
+        }
+    }
+    let thresholds = thresholds(&table.thresholds, &["component", index, "thresholds"], document);
+    let declared = components.entry(&subject);
+    declared.depends_on = depends_on;
+    declared.objective_p99 = table.objective_p99.map(|span| span.0);
+    declared.baselines.clone_from(&table.baselines);
+    declared.stages = stages;
+    declared.thresholds = thresholds;
+}
+
+/// The component of a target that was given without a name: `service/HOST-PORT`.
+pub(super) fn bare_subject(kind: Kind, place: &str) -> Subject {
+    Subject::component(kind, &place.replace(['[', ']'], "").replace(':', "-"))
+}
+
+/// Reads a subject that must be a whole component.
+fn component_subject(text: &str, path: &[&str], document: &mut Document<'_>) -> Option<Subject> {
+    const KINDS_OF_USERS: &str =
+        "client, gateway, service, queue, redis, dependency, kafka, pipeline, gpu or host";
+    match text.parse::<Subject>() {
+        Ok(subject)
+            if !matches!(subject.kind(), Kind::Edge | Kind::Observer)
+                && is_plain_name(&text[text.find('/')? + 1..]) =>
+        {
+            Some(subject)
+        }
+        _ => {
+            document.wrong(
+                path,
+                format_args!("is not a component: write KIND/NAME such as 'service/ranker', KIND one of {KINDS_OF_USERS}"),
+            );
+            None
+        }
+    }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':'))
+}
+
+fn thresholds(written: &Thresholds, path: &[&str], document: &mut Document<'_>) -> Thresholds {
+    for (rule, values) in written {
+        let mut place = path.to_vec();
+        place.push(rule);
+        let Some(known) = super::thresholds::of_rule(rule) else {
+            document.complain(&place, unknown_name("rule", rule, &super::thresholds::rule_ids()));
+            continue;
+        };
+        for (name, value) in values {
+            place.push(name);
+            if !known.is_empty() && !known.contains(&name.as_str()) {
+                document.complain(&place, unknown_name(&format!("threshold of rule '{rule}'"), name, &known));
+            } else if !value.is_finite() || *value < 0.0 {
+                document.wrong(&place, "is not a threshold: write a number from 0");
+            }
+            place.pop();
+        }
+    }
+    written.clone()
+}
+
+/// A secret from the environment or from a file; the file's last line ending is not part of it.
+fn secret(
+    (env, env_path): (Option<&str>, &[&str]),
+    (file, file_path): (Option<&str>, &[&str]),
+    document: &mut Document<'_>,
+) -> Option<SecretString> {
+    match (env, file) {
+        (Some(_), Some(_)) => {
+            document.complain(file_path, "the secret is named twice: keep the _env or the _file key");
+            None
+        }
+        (Some(name), None) => {
+            // What does not look like a name may be the secret itself, so it is not repeated here.
+            if name.is_empty()
+                || !name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            {
+                let key = env_path.last().copied().unwrap_or_default();
+                document.complain(
+                    env_path,
+                    format!("'{key}' is not the name of an environment variable: write capitals, digits and '_', and put the secret in that variable"),
+                );
+                return None;
+            }
+            match std::env::var(name) {
+                Ok(value) => Some(value.into()),
+                Err(_) => {
+                    document.wrong(env_path, "is not set: export that environment variable first");
+                    None
+                }
+            }
+        }
+        (None, Some(path)) => match std::fs::read_to_string(path) {
+            Ok(text) => Some(text.trim_end_matches(['\r', '\n']).to_owned().into()),
+            Err(error) => {
+                document.wrong(
+                    file_path,
+                    format_args!("cannot be read ({error}): check the path and its rights"),
+                );
+                None
+            }
+        },
+        (None, None) => None,
+    }
+}
+
+fn readable_file(path: Option<&str>, place: &[&str], document: &mut Document<'_>) -> Option<PathBuf> {
+    let path = PathBuf::from(path?);
+    if let Err(error) = std::fs::File::open(&path) {
+        document.wrong(place, format_args!("cannot be read ({error}): check the path and its rights"));
+    }
+    Some(path)
+}

@@ -1,0 +1,232 @@
+//! Each kind of wrong configuration is answered by one sentence with the line, the key, the value and the fix.
+
+use std::time::Duration;
+
+use headwater::config::{Config, TargetOptions, from_targets};
+
+fn complaints(text: &str) -> Vec<String> {
+    let error = Config::parse(text, "hw.toml").expect_err("the configuration is wrong");
+    error.to_string().lines().map(str::to_owned).collect()
+}
+
+const GOOD: &str = r#"
+name = "ranker-prod"
+interval = "500ms"
+
+[[redis]]
+name = "features"
+urls = ["redis://127.0.0.1:7000", "redis://127.0.0.1:7001"]
+link = "200Mbit/s"
+
+[[metrics]]
+component = "service/ranker"
+url = "http://127.0.0.1:8000/metrics"
+
+[[metrics]]
+component = "service/ranker"
+url = "http://127.0.0.1:8001/metrics"
+
+[[component]]
+subject = "service/ranker"
+depends_on = ["redis/features", "queue/ranker"]
+objective_p99 = "500ms"
+stages = { feature_load = "redis/features", queue = "queue/ranker", infer = "gpu/ranker" }
+baselines = { "http.server.request.duration" = 0.18 }
+thresholds = { "shard-hot" = { cpu = 0.8 } }
+
+[thresholds.shard-hot]
+cpu = 0.7
+"#;
+
+#[test]
+fn a_configuration_gives_targets_and_components() {
+    let config = Config::parse(GOOD, "hw.toml").unwrap();
+    assert_eq!(config.settings.interval, Duration::from_millis(500));
+    assert_eq!(config.redis[0].seeds, ["127.0.0.1:7000", "127.0.0.1:7001"]);
+    assert_eq!(config.metrics.len(), 2);
+    let seen: Vec<_> = config
+        .settings
+        .components
+        .iter()
+        .map(|c| (c.subject.as_str(), c.has_source, c.depends_on.len()))
+        .collect();
+    // The queue is fed by its service's page; nobody watches the GPU, but it is in the graph.
+    assert_eq!(
+        seen,
+        [
+            ("redis/features", true, 0),
+            ("service/ranker", true, 3),
+            ("queue/ranker", true, 0),
+            ("gpu/ranker", false, 0)
+        ]
+    );
+    let redis = &config.settings.components[0];
+    assert_eq!(redis.link, Some(25e6));
+    let service = &config.settings.components[1];
+    assert_eq!(service.objective_p99, Some(Duration::from_millis(500)));
+    assert_eq!(service.thresholds["shard-hot"]["cpu"], 0.8);
+    assert_eq!(config.settings.thresholds["shard-hot"]["cpu"], 0.7);
+}
+
+#[test]
+fn each_wrong_input_has_its_sentence() {
+    let redis = "[[redis]]\nname = \"f\"\nurl = \"redis://h:1\"\n";
+    for (text, expected) in [
+        ("intervall = \"1s\"\n", "hw.toml:1: unknown key 'intervall': did you mean 'interval'?".to_owned()),
+        (
+            &format!("{redis}link = \"200Mbyt\"\n"),
+            "hw.toml:4: 'link' = '200Mbyt' is not a bandwidth: write for example '200Mbit/s' or '25MB/s'".to_owned(),
+        ),
+        (
+            &format!("interval = 1\n{redis}"),
+            "hw.toml:1: 'interval' = '1' is not a span of time: write for example '1s', '500ms' or '2min'".to_owned(),
+        ),
+        (
+            &format!("interval = \"1ms\"\n{redis}"),
+            "hw.toml:1: 'interval' = '1ms' is out of range: write a span from '200ms' to '1min'".to_owned(),
+        ),
+        (
+            "[redis]\nname = \"f\"\n",
+            "hw.toml:1: 'redis' is a list of tables: write [[redis]] in double brackets".to_owned(),
+        ),
+        (
+            &format!("{redis}password = \"hunter2\"\n"),
+            "hw.toml:4: unknown key 'password': secrets do not stand in this file: write password_env = \"NAME\" for an environment variable or password_file = \"PATH\"".to_owned(),
+        ),
+        (
+            &format!("{redis}password_env = \"hunter2\"\n"),
+            "hw.toml:4: 'password_env' is not the name of an environment variable: write capitals, digits and '_', and put the secret in that variable".to_owned(),
+        ),
+        (
+            &format!("{redis}password_env = \"HEADWATER_TEST_UNSET\"\n"),
+            "hw.toml:4: 'password_env' = 'HEADWATER_TEST_UNSET' is not set: export that environment variable first".to_owned(),
+        ),
+        (
+            &format!("{redis}password_file = \"/nonexistent/pw\"\n"),
+            "hw.toml:4: 'password_file' = '/nonexistent/pw' cannot be read (No such file or directory (os error 2)): check the path and its rights".to_owned(),
+        ),
+        (
+            &format!("{redis}insecure = \"yes\"\n"),
+            "hw.toml:4: 'insecure' = 'yes' is not a yes or no: write true or false".to_owned(),
+        ),
+        (
+            &format!("{redis}insecure = true\n"),
+            "hw.toml:4: 'insecure' = 'true' needs TLS: write the url with rediss://".to_owned(),
+        ),
+        (
+            "[[redis]]\nname = \"f\"\nurl = \"http://:s3cret@h\"\n",
+            "hw.toml:3: 'url' = 'http://:***@h' is not an address of Redis: write for example redis://10.0.0.1:6379, or rediss:// for TLS".to_owned(),
+        ),
+        (
+            "[[redis]]\nname = \"f\"\n",
+            "hw.toml:1: [[redis]] 'f' has no 'url': write for example url = \"redis://10.0.0.1:6379\"".to_owned(),
+        ),
+        (
+            "[[redis]]\nname = \"a/b\"\nurl = \"redis://h\"\n",
+            "hw.toml:2: 'name' = 'a/b' is not a name: use letters, digits, '.', '_' and '-'".to_owned(),
+        ),
+        (
+            &format!("{redis}\n{redis}"),
+            "hw.toml:6: 'name' = 'f' stands twice: give each [[redis]] its own name, or list its nodes in one 'urls'".to_owned(),
+        ),
+        (
+            "[[metrics]]\ncomponent = \"ranker\"\nurl = \"http://h/metrics\"\n",
+            "hw.toml:2: 'component' = 'ranker' is not a component: write KIND/NAME such as 'service/ranker', KIND one of client, gateway, service, queue, redis, dependency, kafka, pipeline, gpu or host".to_owned(),
+        ),
+        (
+            "[[metrics]]\nurl = \"file:///etc/passwd\"\n",
+            "hw.toml:2: 'url' = 'file:///etc/passwd' is not an address of a metrics page: write for example http://10.0.0.5:8000/metrics".to_owned(),
+        ),
+        (
+            &format!("{redis}[[component]]\nsubject = \"service/a\"\ndepends_on = [\"redis/f\", \"service/a\"]\n"),
+            "hw.toml:6: 'depends_on' = 'service/a' cannot depend on itself: remove it".to_owned(),
+        ),
+        (
+            &format!("{redis}[[component]]\nsubject = \"service/a\"\ndepends_on = \"redis/f\"\n"),
+            "hw.toml:6: 'depends_on' = 'redis/f' is not a list: write [\"...\", \"...\"]".to_owned(),
+        ),
+        (
+            &format!("{redis}[[component]]\nsubject = \"service/a\"\nthresholds = {{ \"shard-hot\" = {{ cpu = \"70%\" }} }}\n"),
+            "hw.toml:6: 'cpu' = '70%' is not a number: write for example 0.7".to_owned(),
+        ),
+        (
+            "name = \"x\"\n",
+            "hw.toml: nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)".to_owned(),
+        ),
+    ] {
+        assert_eq!(complaints(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn broken_toml_names_its_line() {
+    let complaint = complaints("name = \"a\"\nlink = \"200\n").remove(0);
+    assert!(complaint.starts_with("hw.toml:2: this is not TOML"), "{complaint}");
+    assert!(complaint.ends_with("look for a missing quote or bracket"), "{complaint}");
+}
+
+#[test]
+fn all_problems_are_told_at_once_in_the_order_of_lines() {
+    let complaints =
+        complaints("interval = \"1h\"\n[[redis]]\nname = \"f\"\nurl = \"redis://\"\n[[metrics]]\n");
+    assert_eq!(complaints.len(), 3, "{complaints:?}");
+    assert!(
+        complaints[0].starts_with("hw.toml:1:") && complaints[2].starts_with("hw.toml:5:"),
+        "{complaints:?}"
+    );
+}
+
+#[test]
+fn an_escape_sequence_in_the_file_does_not_reach_the_terminal() {
+    let complaint = complaints("\"x\\u001b[31m\" = 1\n").remove(0);
+    assert!(!complaint.contains('\x1b') && complaint.contains("\\x1b[31m"), "{complaint}");
+}
+
+#[test]
+fn secrets_come_from_files_and_stay_out_of_everything_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pw");
+    std::fs::write(&file, "hunter2-file\n").unwrap();
+    let text = format!(
+        "[[redis]]\nname = \"f\"\nurl = \"redis://ops:hunter2-url@h:1\"\npassword_file = \"{}\"\n",
+        file.display()
+    );
+    let config = Config::parse(&text, "hw.toml").unwrap();
+    assert_eq!(config.redis[0].username.as_deref(), Some("ops"));
+    let password = secrecy::ExposeSecret::expose_secret(config.redis[0].password.as_ref().unwrap());
+    assert_eq!(
+        password, "hunter2-file",
+        "the file comes before the address and its line ending is no part of it"
+    );
+    let printed = config.print();
+    let settings = serde_json::to_string(&config.settings).unwrap();
+    for shown in [format!("{config:?}"), printed.clone(), settings] {
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+    assert!(printed.contains("redis://ops:***@h:1"), "{printed}");
+}
+
+#[test]
+fn bare_targets_infer_their_graph() {
+    let targets = ["redis://u:hunter2@127.0.0.1:7000", "http://127.0.0.1:8000/metrics"].map(str::to_owned);
+    let config = from_targets(&targets, &TargetOptions::default()).unwrap();
+    let components = &config.settings.components;
+    let service = components.iter().find(|c| c.subject.as_str() == "service/127.0.0.1-8000").unwrap();
+    let callees: Vec<_> = service.depends_on.iter().map(|callee| callee.as_str()).collect();
+    assert_eq!(callees, ["redis/127.0.0.1-7000", "queue/127.0.0.1-8000"]);
+    assert!(service.has_source);
+    assert!(components.iter().any(|c| c.subject.as_str() == "queue/127.0.0.1-8000" && !c.has_source));
+    assert!(!format!("{config:?}{}", config.print()).contains("hunter2"));
+}
+
+#[test]
+fn a_bare_target_of_another_sort_is_refused() {
+    let refuse = |target: &str| {
+        from_targets(&[target.to_owned()], &TargetOptions::default()).expect_err("no target").to_string()
+    };
+    assert_eq!(
+        refuse("localhost:6379"),
+        "command line: 'localhost:6379' is not a target: write redis://HOST:6379, rediss://HOST:6379 or http://HOST:8000/metrics"
+    );
+    assert!(refuse("redis://u:hunter2@").contains("'redis://u:***@' is not an address of Redis"));
+}
