@@ -1,5 +1,7 @@
 //! The metrics source: any endpoint that serves Prometheus text or OpenMetrics.
 
+pub mod exposition;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

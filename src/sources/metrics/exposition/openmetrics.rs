@@ -1,0 +1,317 @@
+//! The rules of OpenMetrics 1.0 that a single line cannot show: order, metadata, and what each type allows.
+//!
+//! A broken rule is reported with the line that breaks it; the sample is used all the same, since a value that
+//! reached us is worth more in an incident than a formality.
+
+use std::collections::HashSet;
+
+use super::line::{Keyword, number};
+use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
+
+/// Checks a whole page and adds what it finds to the page's problems.
+pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
+    let mut found = Problems::default();
+    let mut checker = Checker { page, found: &mut found, names: HashSet::new(), block: None };
+    let (mut metadata, mut samples) =
+        (metadata.iter().peekable(), page.samples.iter().enumerate().peekable());
+    let exemplars: HashSet<usize> = page.exemplars.iter().map(|exemplar| exemplar.sample).collect();
+    loop {
+        let is_metadata = match (metadata.peek(), samples.peek()) {
+            (Some(meta), Some((_, sample))) => meta.line < sample.line,
+            (meta, sample) if meta.is_some() || sample.is_some() => meta.is_some(),
+            _ => break,
+        };
+        if is_metadata {
+            checker.metadata(metadata.next().expect("peeked"));
+        } else {
+            let (at, sample) = samples.next().expect("peeked");
+            checker.sample(sample, exemplars.contains(&at));
+        }
+    }
+    checker.close();
+    for problem in found.first {
+        page.problems.breach(problem.line, problem.reason);
+    }
+}
+
+type Key<'p> = Vec<(&'p str, &'p str)>;
+
+/// The lines of one family, which must stand together.
+struct Block<'p> {
+    name: &'p str,
+    line: u32,
+    kind: Option<FamilyKind>,
+    has_help: bool,
+    unit: Option<&'p str>,
+    samples: Vec<&'p Sample>,
+    groups: HashSet<Key<'p>>,
+    group: Option<(Key<'p>, Option<f64>)>,
+}
+
+struct Checker<'p, 'a> {
+    page: &'p Exposition<'a>,
+    found: &'p mut Problems,
+    names: HashSet<String>,
+    block: Option<Block<'p>>,
+}
+
+impl<'p> Checker<'p, '_> {
+    fn open(&mut self, name: &'p str, line: u32) -> &mut Block<'p> {
+        self.close();
+        self.block.insert(Block {
+            name,
+            line,
+            kind: None,
+            has_help: false,
+            unit: None,
+            samples: vec![],
+            groups: HashSet::new(),
+            group: None,
+        })
+    }
+
+    fn metadata(&mut self, meta: &'p Metadata<'_>) {
+        let block = match &mut self.block {
+            Some(block) if block.name == meta.name => block,
+            _ => self.open(&meta.name, meta.line),
+        };
+        let (is_late, is_repeated) = match meta.keyword {
+            Keyword::Help => (!block.samples.is_empty(), std::mem::replace(&mut block.has_help, true)),
+            Keyword::Unit => (!block.samples.is_empty(), block.unit.replace(meta.text).is_some()),
+            Keyword::Type => {
+                let kind = FamilyKind::from_word(meta.text).unwrap_or(FamilyKind::Untyped);
+                (!block.samples.is_empty(), block.kind.replace(kind).is_some())
+            }
+        };
+        if is_late {
+            self.found.breach(meta.line, "HELP, TYPE and UNIT must stand before the samples");
+        }
+        if is_repeated {
+            self.found.breach(meta.line, "HELP, TYPE or UNIT stands twice");
+        }
+        if meta.keyword == Keyword::Type
+            && FamilyKind::from_word(meta.text).is_some_and(|kind| !is_word(kind, meta.text))
+        {
+            self.found.breach(meta.line, "the TYPE is not a word of OpenMetrics");
+        }
+    }
+
+    fn sample(&mut self, sample: &'p Sample, has_exemplar: bool) {
+        let page = self.page;
+        let name = page.name(sample);
+        let suffix = self.block.as_ref().and_then(|block| block.suffix_of(name));
+        let suffix = suffix.unwrap_or_else(|| {
+            self.open(name, sample.line);
+            ""
+        });
+        let Some(block) = &mut self.block else { return };
+        let kind = block.kind.unwrap_or(FamilyKind::Untyped);
+        for (is_broken, reason) in value_rules(page, sample, block.name, kind, suffix, has_exemplar) {
+            if is_broken {
+                self.found.breach(sample.line, reason);
+            }
+        }
+        let key = group_key(page.labels(sample), kind, suffix, block.name);
+        match &block.group {
+            Some((group, before)) if *group == key => {
+                if before.is_some() != sample.timestamp.is_some() {
+                    self.found.breach(sample.line, "samples with and without timestamp are mixed in a group");
+                }
+                if kind != FamilyKind::Info && before.zip(sample.timestamp).is_some_and(|(b, now)| b > now) {
+                    self.found.breach(sample.line, "timestamps must not go back within a group");
+                }
+            }
+            Some(_) if block.groups.contains(&key) => {
+                self.found.breach(sample.line, "the samples of one label set must stand together");
+            }
+            _ => {}
+        }
+        if block.group.as_ref().is_none_or(|(group, _)| *group != key) {
+            block.groups.insert(key.clone());
+        }
+        block.group = Some((key, sample.timestamp));
+        block.samples.push(sample);
+    }
+
+    fn close(&mut self) {
+        let Some(block) = self.block.take() else { return };
+        let kind = block.kind.unwrap_or(FamilyKind::Untyped);
+        let mut suffixes: Vec<&str> = kind.suffixes().iter().map(|(suffix, _)| *suffix).collect();
+        if !suffixes.contains(&"") {
+            suffixes.push("");
+        }
+        let mut is_clash = false;
+        for suffix in suffixes {
+            is_clash |= !self.names.insert(format!("{}{suffix}", block.name));
+        }
+        if is_clash {
+            self.found
+                .breach(block.line, "the family stands twice, or its name clashes with another's sample");
+        }
+        if let Some(unit) = block.unit.filter(|unit| !unit.is_empty()) {
+            if !block.name.strip_suffix(unit).is_some_and(|rest| rest.ends_with('_')) {
+                self.found.breach(block.line, "the name does not end in its UNIT");
+            }
+            if matches!(kind, FamilyKind::Info | FamilyKind::StateSet) {
+                self.found.breach(block.line, "an info or a stateset has no UNIT");
+            }
+        }
+        if matches!(kind, FamilyKind::Histogram | FamilyKind::GaugeHistogram) {
+            self.buckets(&block, kind);
+        }
+    }
+
+    /// Checks the buckets of each label set, and that its `_sum` and `_count` agree with them.
+    fn buckets(&mut self, block: &Block<'p>, kind: FamilyKind) {
+        let mut start = 0;
+        while start < block.samples.len() {
+            let identity = |sample: &'p Sample| {
+                let suffix = &self.page.name(sample)[block.name.len()..];
+                (group_key(self.page.labels(sample), kind, suffix, block.name), sample.timestamp)
+            };
+            let first = identity(block.samples[start]);
+            let length = block.samples[start..].iter().take_while(|sample| identity(sample) == first).count();
+            let group = &block.samples[start..start + length];
+            start += length;
+            let mut state = BucketState::default();
+            for sample in group {
+                if let Some(reason) = state.add(self.page, sample, block.name) {
+                    self.found.breach(sample.line, reason);
+                }
+            }
+            if let Some(reason) = state.verdict() {
+                self.found.breach(group[0].line, reason);
+            }
+        }
+    }
+}
+
+impl Block<'_> {
+    /// The suffix with which `name` belongs to this block.
+    fn suffix_of(&self, name: &str) -> Option<&'static str> {
+        let kind = self.kind.unwrap_or(FamilyKind::Untyped);
+        let suffix = name.strip_prefix(self.name)?;
+        kind.suffixes().iter().map(|(known, _)| *known).find(|known| *known == suffix)
+    }
+}
+
+fn is_word(kind: FamilyKind, text: &str) -> bool {
+    text == if kind == FamilyKind::Untyped { "unknown" } else { kind.word() }
+}
+
+/// The labels that tell the groups of a family apart: without those that number the parts of one group.
+fn group_key<'p>(labels: &'p [Label<'_>], kind: FamilyKind, suffix: &str, family: &str) -> Key<'p> {
+    let part = match (kind, suffix) {
+        (FamilyKind::Info, _) => return vec![],
+        (FamilyKind::Histogram | FamilyKind::GaugeHistogram, "_bucket") => "le",
+        (FamilyKind::Summary, "") => "quantile",
+        (FamilyKind::StateSet, _) => family,
+        _ => "",
+    };
+    let mut key: Key<'_> =
+        labels.iter().filter(|label| label.name != part).map(|label| (&*label.name, &*label.value)).collect();
+    key.sort_unstable();
+    key
+}
+
+/// The rules for one sample's value and labels, each with whether it is broken.
+fn value_rules(
+    page: &Exposition<'_>,
+    sample: &Sample,
+    family: &str,
+    kind: FamilyKind,
+    suffix: &str,
+    has_exemplar: bool,
+) -> [(bool, &'static str); 10] {
+    use FamilyKind::{Counter, GaugeHistogram, Histogram, Info, StateSet, Summary};
+    let value = sample.value;
+    let is_histogram = matches!(kind, Histogram | GaugeHistogram);
+    let is_quantile = kind == Summary && suffix.is_empty();
+    let counts = matches!(suffix, "_total" | "_sum" | "_count" | "_bucket" | "_gcount");
+    let is_whole = matches!(suffix, "_bucket" | "_count" | "_gcount");
+    let le = page.label(sample, "le");
+    let bound = le.and_then(number).filter(|bound| !bound.is_nan());
+    let quantile = page.label(sample, "quantile").and_then(number);
+    let may_have_exemplar = (is_histogram && suffix == "_bucket") || (kind == Counter && suffix == "_total");
+    [
+        (
+            is_histogram
+                && suffix == "_bucket"
+                && !bound.is_some_and(|b| b != f64::INFINITY || le == Some("+Inf")),
+            "a bucket needs a label le with a number or +Inf",
+        ),
+        (
+            is_quantile && !quantile.is_some_and(|q| (0.0..=1.0).contains(&q)),
+            "a quantile must be from 0 to 1",
+        ),
+        (is_quantile && value < 0.0, "a quantile's value must not be negative"),
+        (
+            kind == StateSet && page.label(sample, family).is_none(),
+            "a state needs the label of its family's name",
+        ),
+        (kind == StateSet && value != 0.0 && value != 1.0, "a state must be 0 or 1"),
+        (kind == Info && value != 1.0, "an info must be 1"),
+        ((counts || suffix == "_gsum") && value.is_nan(), "a counter, sum or count must not be NaN"),
+        (counts && value < 0.0, "a counter, sum or count must not be negative"),
+        (is_whole && value.is_finite() && value.fract() != 0.0, "a count must be whole"),
+        (has_exemplar && !may_have_exemplar, "only buckets and counters may have exemplars"),
+    ]
+}
+
+/// What one label set of a histogram has shown so far.
+#[derive(Default)]
+struct BucketState {
+    bound: Option<f64>,
+    events: f64,
+    count: Option<f64>,
+    has_sum: bool,
+    has_gauge_sum: bool,
+    has_negative_gauge_sum: bool,
+    has_negative_bound: bool,
+}
+
+impl BucketState {
+    fn add(&mut self, page: &Exposition<'_>, sample: &Sample, family: &str) -> Option<&'static str> {
+        match &page.name(sample)[family.len()..] {
+            "_bucket" => {
+                let bound = page.label(sample, "le").and_then(number)?;
+                self.has_negative_bound |= bound < 0.0;
+                let before = self.bound.replace(bound);
+                let is_falling = sample.value < std::mem::replace(&mut self.events, sample.value);
+                if before.is_some_and(|before| bound <= before) {
+                    return Some("buckets must stand in the order of their bounds");
+                }
+                return is_falling.then_some("a bucket has fewer events than the one before");
+            }
+            "_count" | "_gcount" => self.count = Some(sample.value),
+            "_sum" => self.has_sum = true,
+            "_gsum" => {
+                self.has_gauge_sum = true;
+                self.has_negative_gauge_sum = sample.value < 0.0;
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn verdict(&self) -> Option<&'static str> {
+        let has_any_sum = self.has_sum || self.has_gauge_sum;
+        [
+            (self.bound != Some(f64::INFINITY), "the +Inf bucket is missing"),
+            (
+                self.count.is_some_and(|count| count != self.events),
+                "the count is not that of the +Inf bucket",
+            ),
+            (has_any_sum && self.count.is_none(), "a sum needs a count"),
+            (!has_any_sum && self.count.is_some(), "a count needs a sum"),
+            (self.has_negative_bound && self.has_sum, "a histogram with negative bounds has no sum"),
+            (
+                !self.has_negative_bound && self.has_negative_gauge_sum,
+                "a sum without negative bounds cannot be negative",
+            ),
+        ]
+        .into_iter()
+        .find(|(is_broken, _)| *is_broken)
+        .map(|(_, reason)| reason)
+    }
+}
