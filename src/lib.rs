@@ -4,4 +4,5 @@
 //! engine, and what the engine says is reported.
 
 pub mod config;
+pub mod lab;
 pub mod sources;

@@ -1,0 +1,442 @@
+//! The lab: real parts on loopback, and a fault at a set second.
+//!
+//! A Redis cluster (`redis-server` from PATH) whose nodes sit behind links of 200 Mbit/s, an inference service that
+//! reads its features there, and users. What goes wrong stands in [`scenario::SCENARIOS`]; whoever diagnoses the
+//! lab is told nothing of it: the configuration is the same for all scenarios.
+
+mod cluster;
+mod configuration;
+pub mod counters;
+mod exposition;
+mod features;
+mod guard;
+mod link;
+mod load;
+mod ports;
+mod process;
+pub mod scenario;
+mod service;
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::builder::PossibleValuesParser;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use redis::RedisError;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use self::cluster::Cluster;
+use self::counters::{LabCounters, LinkCounters};
+use self::features::{HotPair, item_key, profile_key};
+use self::load::{Campaign, Load};
+use self::scenario::{Fault, SCENARIOS, Scenario};
+use self::service::Service;
+
+/// What the link of each node carries, in bytes a second: 200 Mbit/s.
+pub const LINK_RATE: f64 = 25_000_000.0;
+
+/// Requests a second unless `--rate` says otherwise.
+pub const DEFAULT_RATE: u32 = 120;
+
+/// `headwater lab`: real parts on loopback with a fault at a set second.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LabArgs {
+    /// What happens
+    #[arg(value_parser = PossibleValuesParser::new(scenario_names()))]
+    pub scenario: String,
+    /// With `healthy`: at the fault's second users come 2.5 times as often, and the parts can serve them
+    #[arg(long)]
+    pub surge: bool,
+    /// Write Headwater's configuration to this file once everything listens
+    #[arg(long, value_name = "FILE")]
+    pub config_out: Option<PathBuf>,
+    /// When the fault begins after everything listens
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    pub at: Duration,
+    /// When the lab ends; without it, at ctrl-c or SIGTERM
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub lasts: Option<Duration>,
+    /// What chance depends on: the same number gives the same users and the same fault
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Requests a second
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(50..=150))]
+    pub rate: u32,
+    /// Shards of the Redis cluster, each a primary and a replica
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(3..=6))]
+    pub shards: u8,
+}
+
+/// What a lab is to be.
+#[derive(Clone, Debug)]
+pub struct LabOptions {
+    /// What happens.
+    pub scenario: &'static Scenario,
+    /// When the fault begins after everything listens.
+    pub at: Duration,
+    /// What chance depends on.
+    pub seed: u64,
+    /// Requests a second, 50 to 150.
+    pub rate: u32,
+    /// Shards of the cluster, 3 to 6.
+    pub shards: u8,
+}
+
+impl LabOptions {
+    /// A scenario with the usual size and rate, and the fault after five seconds.
+    pub fn new(scenario: &'static Scenario) -> Self {
+        Self { scenario, at: Duration::from_secs(5), seed: 1, rate: DEFAULT_RATE, shards: 4 }
+    }
+}
+
+/// Why a lab could not start, go on or end.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// Redis is not installed.
+    #[error(
+        "the lab needs 'redis-server' in PATH and there is none: install Redis 7 or newer \
+         (apt install redis-server, brew install redis), or replay a recording instead"
+    )]
+    NoRedisServer,
+    /// Redis is too old.
+    #[error("the lab needs Redis 7 or newer and 'redis-server' is '{0}': install a newer one first in PATH")]
+    OldRedisServer(String),
+    /// Nothing listens and yet no port is free.
+    #[error("no free ports between 14000 and 32000 on 127.0.0.1: end what holds them and try again")]
+    NoFreePorts,
+    /// `--surge` with another scenario than `healthy`.
+    #[error("scenario '{0}' has no '--surge': only 'healthy' has")]
+    NoSurge(String),
+    /// The servers run and did not become a cluster.
+    #[error(
+        "the Redis cluster did not form, {missing}; last answer '{last}': try again when the machine is less busy"
+    )]
+    NotFormed {
+        /// What was waited for.
+        missing: String,
+        /// What was seen last.
+        last: String,
+    },
+    /// One of the cluster's servers refused or did not answer.
+    #[error("{doing} failed: {error}")]
+    Redis {
+        /// What was done.
+        doing: String,
+        /// What was answered.
+        #[source]
+        error: RedisError,
+    },
+    /// A part could not be started or ended.
+    #[error("{part} failed: {error}")]
+    Part {
+        /// Which.
+        part: String,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// The configuration could not be written.
+    #[error("cannot write '{}': {error}; give '--config-out' a file in a folder that you may write", .path.display())]
+    Config {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl LabError {
+    /// The exit code that says what kind of failure this is: 64 for wrong arguments, 69 for a part that cannot be
+    /// had, 1 for the rest.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoSurge(_) => 64,
+            Self::NoRedisServer | Self::OldRedisServer(_) | Self::NoFreePorts | Self::NotFormed { .. } => 69,
+            Self::Redis { .. } | Self::Part { .. } | Self::Config { .. } => 1,
+        }
+    }
+
+    fn part(part: &str, error: io::Error) -> Self {
+        Self::Part { part: part.to_owned(), error }
+    }
+
+    fn redis(doing: &str, error: RedisError) -> Self {
+        Self::Redis { doing: doing.to_owned(), error }
+    }
+}
+
+/// A running lab. Dropping it ends everything as well, only less politely.
+#[derive(Debug)]
+pub struct Lab {
+    parts: Arc<Parts>,
+    config: String,
+    service: SocketAddr,
+    load: SocketAddr,
+    injected: watch::Receiver<Option<Injection>>,
+    stop: CancellationToken,
+    fault: tokio::task::JoinHandle<()>,
+}
+
+/// What was done at the fault's second: the truth, which only tests and the lab's own standard error see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Injection {
+    /// When it was done.
+    pub at: Instant,
+    /// What was done, in one sentence.
+    pub sentence: String,
+    /// The stage that is slow, when that is the fault.
+    pub slow_stage: Option<&'static str>,
+}
+
+/// Where the hot pair is, whether or not it becomes hot in this scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HotKeys {
+    /// The user's key.
+    pub profile: String,
+    /// The item's key.
+    pub item: String,
+    /// The number of the shard of both, in the order of slots.
+    pub shard: usize,
+    /// The announced address of that shard's primary.
+    pub address: String,
+}
+
+#[derive(Debug)]
+struct Parts {
+    options: LabOptions,
+    cluster: Cluster,
+    service: Arc<Service>,
+    load: Arc<Load>,
+    pair: HotPair,
+}
+
+/// Starts every part and waits until all listen; the fault's clock starts then.
+pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
+    let stop = CancellationToken::new();
+    // Whatever fails on the way, the parts that run are told to stop.
+    let guard = stop.clone().drop_guard();
+    let shards = usize::from(options.shards);
+    let cluster = Cluster::start(shards, LINK_RATE, &stop).await?;
+    features::write_all(&cluster, shards, options.seed).await?;
+    let nodes: Vec<_> = cluster.nodes().iter().map(|node| node.announced).collect();
+    let seeds = nodes.iter().map(ToString::to_string).collect();
+    let (service, service_at) = Service::start(seeds, stop.clone()).await?;
+    let (load, load_at) =
+        Load::start(service_at, f64::from(options.rate), options.seed, stop.clone()).await?;
+    let config = configuration::configuration(&nodes[..2], service_at, load_at);
+    let pair = HotPair::draw(options.seed, shards);
+    let at = options.at;
+    let parts = Arc::new(Parts { options, cluster, service, load, pair });
+    let (tell, injected) = watch::channel(None);
+    let (injecting, ended) = (Arc::clone(&parts), stop.clone());
+    let fault = tokio::spawn(async move {
+        tokio::select! {
+            () = ended.cancelled() => {}
+            () = tokio::time::sleep(at) => {
+                let injection = injecting.inject().await;
+                tell.send_replace(Some(injection));
+            }
+        }
+    });
+    guard.disarm();
+    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop, fault })
+}
+
+impl Lab {
+    /// Headwater's configuration for this lab, as TOML.
+    pub fn config_toml(&self) -> &str {
+        &self.config
+    }
+
+    /// What the parts counted so far.
+    pub fn counters(&self) -> LabCounters {
+        let links = self.parts.cluster.nodes().iter().map(|node| {
+            let (bytes_in, bytes_out) = node.link.bytes();
+            LinkCounters {
+                address: node.announced.to_string(),
+                shard: node.shard,
+                is_primary: node.is_primary,
+                rate: node.link.rate(),
+                bytes_in,
+                bytes_out,
+            }
+        });
+        LabCounters {
+            at: Instant::now(),
+            links: links.collect(),
+            service: self.parts.service.counters(),
+            load: self.parts.load.counters(),
+        }
+    }
+
+    /// Where the hot pair is.
+    pub fn hot_keys(&self) -> HotKeys {
+        let pair = self.parts.pair;
+        HotKeys {
+            profile: profile_key(pair.user),
+            item: item_key(pair.item),
+            shard: pair.shard,
+            address: self.parts.cluster.nodes()[pair.shard].announced.to_string(),
+        }
+    }
+
+    /// Waits until the fault has been injected.
+    pub async fn injected(&self) -> Option<Injection> {
+        let mut injected = self.injected.clone();
+        injected.wait_for(Option::is_some).await.ok().and_then(|injection| injection.clone())
+    }
+
+    /// The folder with the servers' configurations and logs; gone when the lab ends.
+    pub fn folder(&self) -> &Path {
+        self.parts.cluster.folder()
+    }
+
+    /// Ends every part and removes every file.
+    pub async fn stop(self) -> Result<(), LabError> {
+        let Self { parts, stop, fault, .. } = self;
+        stop.cancel();
+        // It ends at once, or has panicked, which must not keep the servers running.
+        let _ = fault.await;
+        // Nothing else holds the parts by now; if something does, dropping them cleans up as well.
+        match Arc::try_unwrap(parts) {
+            Ok(parts) => parts.cluster.stop().await,
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Parts {
+    async fn inject(&self) -> Injection {
+        let mut random = StdRng::seed_from_u64(self.options.seed ^ 0xfa17);
+        let mut slow_stage = None;
+        let sentence = match self.options.scenario.fault {
+            Fault::None => "nothing happens".to_owned(),
+            Fault::Surge(times) => {
+                self.load.surge(times);
+                format!("users come {times} times as often")
+            }
+            Fault::HotPair { bytes, load, item_share } => {
+                let pair = self.pair;
+                let capacity = LINK_RATE / bytes as f64;
+                let rate = capacity * random.random_range(load.0..=load.1);
+                let written =
+                    features::write_big_profile(&self.cluster, pair, bytes, self.options.seed).await;
+                self.load.begin(Campaign { pair, rate, item_share });
+                let (profile, item) = (profile_key(pair.user), item_key(pair.item));
+                let address = self.cluster.nodes()[pair.shard].announced;
+                let failed = written.err().map_or_else(String::new, |error| format!(" ({error})"));
+                format!(
+                    "{profile} has {bytes} bytes now{failed} and is read {rate:.1} times a second with {item}; \
+                     both are on the shard of {address}, whose link carries {capacity:.1}"
+                )
+            }
+            Fault::SlowStage { stages, milliseconds } => {
+                let stage = stages[random.random_range(0..stages.len())];
+                let by = random.random_range(milliseconds.0..=milliseconds.1);
+                self.service.slow_down(stage, Duration::from_secs_f64(by / 1_000.0));
+                slow_stage = Some(stage);
+                format!("stage {stage} takes {by:.0} ms longer")
+            }
+        };
+        Injection { at: Instant::now(), sentence, slow_stage }
+    }
+}
+
+/// Runs a lab for the command line: says where things are on `out`, and the truth at its time on `err`.
+pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
+    let scenario =
+        Scenario::find(&args.scenario, args.surge).ok_or_else(|| LabError::NoSurge(args.scenario.clone()))?;
+    let mut interrupted = on_signal(SignalKind::interrupt())?;
+    let mut terminated = on_signal(SignalKind::terminate())?;
+    let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
+    let mut ended = std::pin::pin!(async {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+    });
+    let lab = tokio::select! {
+        biased;
+        () = &mut ended => return Ok(()),
+        lab = start(options) => lab?,
+    };
+    if let Some(path) = &args.config_out
+        && let Err(error) = write_config(path, lab.config_toml())
+    {
+        lab.stop().await?;
+        return Err(LabError::Config { path: path.clone(), error });
+    }
+    // Whoever started the lab may not read what it says; it goes on.
+    let _ = describe(&lab, &args, out);
+    let over = async {
+        match args.lasts {
+            Some(lasts) => tokio::time::sleep(lasts).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut over = std::pin::pin!(over);
+    tokio::select! {
+        () = &mut ended => {}
+        () = &mut over => {}
+        injection = lab.injected() => {
+            if let Some(injection) = injection {
+                let _ = writeln!(err, "lab: {}", injection.sentence);
+            }
+            tokio::select! {
+                () = &mut ended => {}
+                () = &mut over => {}
+            }
+        }
+    }
+    lab.stop().await
+}
+
+fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "lab {} seed {}: everything listens", args.scenario, args.seed)?;
+    for link in lab.counters().links {
+        let role = if link.is_primary { "primary" } else { "replica" };
+        writeln!(
+            out,
+            "  redis shard {} {role}   {}   through a link of 200 Mbit/s",
+            link.shard, link.address
+        )?;
+    }
+    writeln!(out, "  service/ranker          http://{}/metrics", lab.service)?;
+    writeln!(out, "  client/load             http://{}/metrics", lab.load)?;
+    writeln!(out, "  servers' logs           {}", lab.folder().display())?;
+    if let Some(path) = &args.config_out {
+        writeln!(out, "  configuration           {}", path.display())?;
+    }
+    out.flush()
+}
+
+/// Written beside and moved into place, so that whoever waits for the file never reads half of it.
+fn write_config(path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)
+}
+
+fn on_signal(kind: SignalKind) -> Result<tokio::signal::unix::Signal, LabError> {
+    signal(kind).map_err(|error| LabError::part("listening for signals", error))
+}
+
+fn scenario_names() -> Vec<clap::builder::PossibleValue> {
+    let plain = SCENARIOS.iter().filter(|scenario| !scenario.surge);
+    plain.map(|scenario| clap::builder::PossibleValue::new(scenario.name).help(scenario.about)).collect()
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let span: Result<jiff::SignedDuration, _> = text.parse();
+    span.ok()
+        .and_then(|span| Duration::try_from(span).ok())
+        .ok_or_else(|| "write a time such as 500ms, 5s or 2m".to_owned())
+}

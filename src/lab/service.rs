@@ -1,0 +1,236 @@
+//! The inference service: HTTP, features from Redis, a bounded queue, a dynamic batcher, `/metrics`.
+//!
+//! Every stage waits by a timer and burns no processor: two shared cores would slow all else.
+
+mod batcher;
+mod feature_store;
+mod page;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::batcher::Batcher;
+use self::feature_store::{Counted, FeatureStore, StoreError};
+use super::LabError;
+use super::counters::ServiceCounters;
+use super::exposition::{FINE, Recorder};
+use super::features::{ITEMS, item_key, profile_key};
+use super::process::Started;
+
+/// The stages of a request, in their order, and what each takes of itself; those without a number take what
+/// their part needs.
+const STAGES: &[(&str, Duration)] = &[
+    ("gateway", Duration::from_millis(2)),
+    ("auth", Duration::from_millis(3)),
+    ("feature_load", Duration::ZERO),
+    ("pre", Duration::from_millis(8)),
+    ("queue", Duration::ZERO),
+    ("infer", Duration::ZERO),
+    ("post", Duration::from_millis(10)),
+];
+
+/// Requests that the service works on at once; more are refused.
+const IN_FLIGHT: usize = 512;
+
+/// How long a request may take to get its features.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// Items whose features one request needs: the one it asks for and some like it.
+const ITEMS_PER_REQUEST: u32 = 3;
+
+/// What a client asks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RankRequest {
+    /// For whom.
+    pub(super) user: u32,
+    /// Which item is ranked.
+    pub(super) item: u32,
+    /// Which page asks.
+    pub(super) route: String,
+}
+
+/// The running service.
+#[derive(Debug)]
+pub(super) struct Service {
+    store: FeatureStore,
+    batcher: Batcher,
+    started: Started,
+    in_flight: AtomicUsize,
+    refused: AtomicU64,
+    /// Durations by status.
+    answers: Mutex<BTreeMap<u16, Arc<Recorder>>>,
+    stages: BTreeMap<&'static str, Recorder>,
+    slow: Mutex<Option<(&'static str, Duration)>>,
+}
+
+impl Service {
+    /// Serves on a free loopback port until told to stop, with features from the cluster at these addresses.
+    pub(super) async fn start(
+        redis: Vec<String>,
+        stop: CancellationToken,
+    ) -> Result<(Arc<Self>, SocketAddr), LabError> {
+        let service = Arc::new(Self {
+            store: FeatureStore::new(redis),
+            batcher: Batcher::start(stop.clone()),
+            started: Started::now(),
+            in_flight: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
+            answers: Mutex::new(BTreeMap::from([(200, Arc::new(Recorder::new(FINE)))])),
+            stages: STAGES.iter().map(|(stage, _)| (*stage, Recorder::new(FINE))).collect(),
+            slow: Mutex::new(None),
+        });
+        service
+            .store
+            .learn_owners()
+            .await
+            .map_err(|error| LabError::redis("asking who owns which slots", error))?;
+        let router = Router::new()
+            .route("/v1/rank", post(rank))
+            .route("/metrics", get(metrics))
+            .route("/health", get(|| async { "ok" }))
+            .with_state(Arc::clone(&service));
+        let address =
+            serve(router, stop).await.map_err(|error| LabError::part("the inference service", error))?;
+        Ok((service, address))
+    }
+
+    /// Makes one stage of every request take longer from now on.
+    pub(super) fn slow_down(&self, stage: &'static str, by: Duration) {
+        *lock(&self.slow) = Some((stage, by));
+    }
+
+    /// What was counted so far.
+    pub(super) fn counters(&self) -> ServiceCounters {
+        let answers: Vec<_> =
+            lock(&self.answers).iter().map(|(status, recorder)| (*status, recorder.histogram())).collect();
+        let mut duration = Recorder::new(FINE).histogram();
+        for (_, histogram) in &answers {
+            duration.merge(histogram);
+        }
+        let counts = &self.store.counts;
+        ServiceCounters {
+            answers: answers.iter().map(|(status, histogram)| (*status, histogram.count as u64)).collect(),
+            duration,
+            stages: self.stages.iter().map(|(stage, recorder)| (*stage, recorder.histogram())).collect(),
+            redis: counts.operations.histogram(),
+            pool_wait: counts.waits.histogram(),
+            pool_waiting: self.store.waiting(),
+            queue_waiting: self.batcher.counts.waiting.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed)
+                + self.batcher.counts.rejected.load(Ordering::Relaxed),
+            big_reads: counts.big_reads.load(Ordering::Relaxed),
+        }
+    }
+
+    async fn answer(&self, request: &RankRequest) -> Result<(), StatusCode> {
+        if self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let _in_flight = Counted::on(&self.in_flight);
+        self.own_stage("gateway").await;
+        self.own_stage("auth").await;
+        self.load_features(request).await.map_err(|error| match error {
+            StoreError::PoolTimeout | StoreError::CommandTimeout => StatusCode::GATEWAY_TIMEOUT,
+            StoreError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        })?;
+        self.own_stage("pre").await;
+        let inferred = match self.batcher.infer().await {
+            Ok(Some(inferred)) => inferred,
+            Ok(None) | Err(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
+        };
+        self.record("queue", inferred.queued);
+        self.record("infer", inferred.inferred);
+        self.own_stage("post").await;
+        Ok(())
+    }
+
+    async fn load_features(&self, request: &RankRequest) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        let deadline = begun + DEADLINE;
+        let loaded = async {
+            self.store.get(&profile_key(request.user), deadline).await?;
+            for item in (0..ITEMS_PER_REQUEST).map(|n| similar(request.item, n)) {
+                self.store.get(&item_key(item), deadline).await?;
+            }
+            Ok(())
+        };
+        let loaded = loaded.await;
+        self.record("feature_load", begun.elapsed());
+        loaded
+    }
+
+    async fn own_stage(&self, stage: &'static str) {
+        let begun = Instant::now();
+        let usual =
+            STAGES.iter().find(|(name, _)| *name == stage).map_or(Duration::ZERO, |(_, usual)| *usual);
+        let more = lock(&self.slow).filter(|(slow, _)| *slow == stage).map_or(Duration::ZERO, |(_, by)| by);
+        tokio::time::sleep(usual + more).await;
+        self.record(stage, begun.elapsed());
+    }
+
+    fn record(&self, stage: &'static str, duration: Duration) {
+        if let Some(recorder) = self.stages.get(stage) {
+            recorder.record(duration);
+        }
+    }
+
+    fn record_answer(&self, status: StatusCode, duration: Duration) {
+        let mut answers = lock(&self.answers);
+        let recorder = answers.entry(status.as_u16()).or_insert_with(|| Arc::new(Recorder::new(FINE)));
+        recorder.record(duration);
+    }
+}
+
+/// The item itself, then others that are always the same for one item.
+fn similar(item: u32, n: u32) -> u32 {
+    (item + n * 331) % ITEMS
+}
+
+async fn rank(State(service): State<Arc<Service>>, Json(request): Json<RankRequest>) -> Response {
+    let begun = Instant::now();
+    let outcome = service.answer(&request).await;
+    let status = outcome.err().unwrap_or(StatusCode::OK);
+    service.record_answer(status, begun.elapsed());
+    match status {
+        StatusCode::OK => Json(serde_json::json!({ "item": request.item, "score": 0.5 })).into_response(),
+        StatusCode::SERVICE_UNAVAILABLE => (status, [(header::RETRY_AFTER, "1")], "busy").into_response(),
+        _ => (status, "no features").into_response(),
+    }
+}
+
+async fn metrics(State(service): State<Arc<Service>>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.page()).into_response()
+}
+
+/// Serves a router on a free loopback port until told to stop.
+pub(super) async fn serve(router: Router, stop: CancellationToken) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            // Serving ends only with the lab.
+            _ = axum::serve(listener, router) => {}
+        }
+    });
+    Ok(address)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,238 @@
+//! How the service reads features: a small Redis Cluster client with a pool of eight connections in all.
+//!
+//! The pool has the settings of many a real service: eight connections, no limit on the wait for one but the
+//! request's own deadline, and two seconds for a command.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use headwater_engine::slot::{SLOTS, slot_of};
+use redis::AsyncConnectionConfig;
+use redis::aio::MultiplexedConnection;
+use redis::{RedisError, RedisResult, ServerErrorKind};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::lab::exposition::{FINE, Recorder};
+
+/// Connections in all, to all nodes together.
+pub(super) const POOL: usize = 8;
+
+/// How long a command may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// From this size on a value counts as big.
+const BIG: usize = 512 * 1024;
+
+/// `MOVED` answers that one read follows before it gives up.
+const LONGEST_WAY: usize = 3;
+
+/// Reads values from the owners of their slots.
+#[derive(Debug)]
+pub(super) struct FeatureStore {
+    seeds: Vec<String>,
+    /// Owner of each slot range, by the range's last slot.
+    owners: Mutex<BTreeMap<u16, String>>,
+    permits: Semaphore,
+    idle: Mutex<Vec<(String, MultiplexedConnection)>>,
+    waiting: AtomicUsize,
+    /// What was counted.
+    pub(super) counts: StoreCounts,
+}
+
+/// What the store counted.
+#[derive(Debug)]
+pub(super) struct StoreCounts {
+    /// Time of commands in seconds, without the wait for a connection.
+    pub(super) operations: Recorder,
+    /// Time of the wait for a connection in seconds.
+    pub(super) waits: Recorder,
+    /// Values of [`BIG`] and more.
+    pub(super) big_reads: AtomicU64,
+    /// Commands that were not answered in time.
+    pub(super) timeouts: AtomicU64,
+}
+
+/// Why a value could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    /// The request's deadline passed while it waited for a connection.
+    #[error("no Redis connection became free in time")]
+    PoolTimeout,
+    /// The command was not answered in time.
+    #[error("Redis command timed out")]
+    CommandTimeout,
+    /// Redis refused, or the connection broke.
+    #[error("Redis failed: {0}")]
+    Failed(#[from] RedisError),
+}
+
+impl FeatureStore {
+    /// A store that learns the cluster from these addresses.
+    pub(super) fn new(seeds: Vec<String>) -> Self {
+        Self {
+            seeds,
+            owners: Mutex::new(BTreeMap::new()),
+            permits: Semaphore::new(POOL),
+            idle: Mutex::new(vec![]),
+            waiting: AtomicUsize::new(0),
+            counts: StoreCounts {
+                operations: Recorder::new(FINE),
+                waits: Recorder::new(FINE),
+                big_reads: AtomicU64::new(0),
+                timeouts: AtomicU64::new(0),
+            },
+        }
+    }
+
+    /// Asks the cluster who owns which slots.
+    pub(super) async fn learn_owners(&self) -> RedisResult<()> {
+        let mut last = None;
+        for seed in &self.seeds {
+            match owners_by(seed).await {
+                Ok(owners) => {
+                    *lock(&self.owners) = owners;
+                    return Ok(());
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        last.map_or(Ok(()), Err)
+    }
+
+    /// Requests that wait for a connection.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Connections in use.
+    pub(super) fn used(&self) -> usize {
+        POOL - self.permits.available_permits()
+    }
+
+    /// Connections that are open and not in use.
+    pub(super) fn idle(&self) -> usize {
+        lock(&self.idle).len()
+    }
+
+    /// Reads a value; answers its length, or `None` when there is no such key.
+    pub(super) async fn get(&self, key: &str, deadline: Instant) -> Result<Option<usize>, StoreError> {
+        let queued = Instant::now();
+        let permit = {
+            let _waiting = Counted::on(&self.waiting);
+            tokio::time::timeout_at(deadline, self.permits.acquire()).await
+        };
+        self.counts.waits.record(queued.elapsed());
+        // The semaphore is never closed, so the only way to have no permit is the deadline.
+        let Ok(Ok(_permit)) = permit else { return Err(StoreError::PoolTimeout) };
+        let begun = Instant::now();
+        let answer = tokio::time::timeout_at(deadline.min(begun + COMMAND_TIMEOUT), self.read(key)).await;
+        self.counts.operations.record(begun.elapsed());
+        let value = answer.map_err(|_| {
+            self.counts.timeouts.fetch_add(1, Ordering::Relaxed);
+            StoreError::CommandTimeout
+        })??;
+        if value.as_ref().is_some_and(|value| value.len() >= BIG) {
+            self.counts.big_reads.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(value.map(|value| value.len()))
+    }
+
+    async fn read(&self, key: &str) -> RedisResult<Option<Vec<u8>>> {
+        let mut node = self.owner(key);
+        for _ in 0..LONGEST_WAY {
+            // Owned while it is used: a read that is given up takes its connection with it, because the late
+            // answer would come to the next one's question.
+            let mut connection = self.connection(&node).await?;
+            let answer = redis::cmd("GET").arg(key).query_async(&mut connection).await;
+            match answer {
+                Err(error) if error.kind() == redis::ErrorKind::Server(ServerErrorKind::Moved) => {
+                    self.put_back(node, connection);
+                    node = error.redirect_node().map_or_else(String::new, |(node, _)| node.to_owned());
+                    self.learn_owners().await?;
+                }
+                Err(error) => return Err(error),
+                Ok(value) => {
+                    self.put_back(node, connection);
+                    return Ok(value);
+                }
+            }
+        }
+        Err((redis::ErrorKind::Client, "the slot's owner keeps changing").into())
+    }
+
+    fn owner(&self, key: &str) -> String {
+        let owners = lock(&self.owners);
+        let owner = owners.range(slot_of(key.as_bytes())..SLOTS).next();
+        owner.map_or_else(|| self.seeds.first().cloned().unwrap_or_default(), |(_, node)| node.clone())
+    }
+
+    async fn connection(&self, node: &str) -> RedisResult<MultiplexedConnection> {
+        {
+            let mut idle = lock(&self.idle);
+            if let Some(position) = idle.iter().rposition(|(address, _)| address == node) {
+                return Ok(idle.remove(position).1);
+            }
+            // Eight in all: the one that was idle longest makes room.
+            if idle.len() + self.used() > POOL {
+                idle.remove(0);
+            }
+        }
+        connect(node).await
+    }
+
+    fn put_back(&self, node: String, connection: MultiplexedConnection) {
+        lock(&self.idle).push((node, connection));
+    }
+}
+
+async fn connect(node: &str) -> RedisResult<MultiplexedConnection> {
+    let client = redis::Client::open(format!("redis://{node}"))?;
+    // The store has its own clock for connecting and for the command together.
+    let settings = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&settings).await
+}
+
+async fn owners_by(seed: &str) -> RedisResult<BTreeMap<u16, String>> {
+    let mut connection = connect(seed).await?;
+    type Node = (String, u16);
+    let rows: Vec<(u16, u16, Node)> = {
+        let value: redis::Value = redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
+        let redis::Value::Array(rows) = value else { return Ok(BTreeMap::new()) };
+        rows.iter().filter_map(row).collect()
+    };
+    Ok(rows.into_iter().map(|(_, last, (host, port))| (last, format!("{host}:{port}"))).collect())
+}
+
+/// One row of CLUSTER SLOTS: first slot, last slot, primary, then replicas.
+fn row(value: &redis::Value) -> Option<(u16, u16, (String, u16))> {
+    let redis::Value::Array(fields) = value else { return None };
+    let [first, last, primary, ..] = fields.as_slice() else { return None };
+    let redis::Value::Array(primary) = primary else { return None };
+    let [host, port, ..] = primary.as_slice() else { return None };
+    let number = |value: &redis::Value| redis::from_redis_value_ref::<u16>(value).ok();
+    Some((number(first)?, number(last)?, (redis::from_redis_value_ref(host).ok()?, number(port)?)))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts one while it lives.
+pub(super) struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    /// Counts one more.
+    pub(super) fn on(counter: &'a AtomicUsize) -> Self {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Self(counter)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
