@@ -3,6 +3,9 @@
 //! The way through the house: a [`sources`] task turns bytes into readings, the app loop hands them to the
 //! engine, and what the engine says is reported.
 
+pub mod app;
 pub mod config;
 pub mod lab;
+pub mod recording;
+pub mod report;
 pub mod sources;

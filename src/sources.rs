@@ -5,6 +5,7 @@
 //! late and still waited for, and jittered, capped backoff while the target is out of reach.
 
 pub mod metrics;
+pub mod observer;
 pub mod redis;
 
 use std::future::Future;

@@ -1,0 +1,159 @@
+//! The event loop: one owner of the engine, fed by sources and by a clock.
+//!
+//! ```text
+//! sources --Reading--> bounded channel --> App::step --> recorder --> engine --> snapshot
+//!                                  1 Hz tick --^
+//! ```
+
+pub mod triage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_engine::reading::{Input, Reading, Value};
+use headwater_engine::{Baselines, Engine, Snapshot, Subject};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::recording::{Recorder, RecordingError};
+use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
+use crate::sources::observer::spawn_observer;
+use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle};
+use crate::sources::{Outlet, now};
+
+/// How often everything is evaluated, whatever the polling interval.
+pub const TICK: Duration = Duration::from_secs(1);
+
+/// Readings that may wait for the loop; sources wait when it is full, so memory stays bounded.
+const WAITING_READINGS: usize = 1_024;
+
+/// What one turn of the loop did.
+#[derive(Debug)]
+pub enum Step {
+    /// The engine took a reading.
+    Read,
+    /// The engine evaluated everything.
+    Evaluated(Arc<Snapshot>),
+}
+
+/// The running application without a screen: sources, engine, and the recorder when there is one.
+#[derive(Debug)]
+pub struct App {
+    engine: Engine,
+    readings: mpsc::Receiver<Reading>,
+    ticks: Interval,
+    recorder: Option<Recorder>,
+    recording_error: Option<RecordingError>,
+    outlet: Outlet,
+    redis: Vec<(Subject, RedisTarget)>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl App {
+    /// Starts a source for every target. The first evaluation comes one [`TICK`] later. Must be called within a
+    /// tokio runtime.
+    pub fn start(
+        config: &Config,
+        baselines: Baselines,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, MetricsSpecError> {
+        let (send, readings) = mpsc::channel(WAITING_READINGS);
+        let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+        let interval = config.settings.interval;
+        let mut tasks = vec![spawn_observer(interval.max(TICK), outlet.clone())];
+        for spec in &config.metrics {
+            match spawn_metrics(spec.clone(), interval, outlet.clone()) {
+                Ok(task) => tasks.push(task),
+                Err(error) => {
+                    outlet.stop.cancel();
+                    return Err(error);
+                }
+            }
+        }
+        let redis = config
+            .redis
+            .iter()
+            .map(|spec| (spec.component.clone(), RedisTarget::start(spec.clone(), interval, outlet.clone())))
+            .collect();
+        let mut ticks = tokio::time::interval_at(Instant::now() + TICK, TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let engine = Engine::new(config.settings.clone(), baselines);
+        Ok(Self { engine, readings, ticks, recorder, recording_error: None, outlet, redis, tasks })
+    }
+
+    /// Waits for the next reading or tick and gives it to the engine. May be dropped while it waits: nothing is
+    /// lost.
+    pub async fn step(&mut self) -> Step {
+        loop {
+            let input = tokio::select! {
+                biased;
+                Some(reading) = self.readings.recv() => Input::Reading(with_finite_numbers(reading)),
+                _ = self.ticks.tick() => Input::Tick(now()),
+            };
+            self.take(&input);
+            match input {
+                Input::Tick(_) => {
+                    if let Some(snapshot) = self.engine.snapshot() {
+                        return Step::Evaluated(snapshot);
+                    }
+                }
+                _ => return Step::Read,
+            }
+        }
+    }
+
+    /// Starts a scan for big keys of one shard; `None` when no Redis target knows that shard.
+    pub fn scan(&self, shard: &Subject, budget: ScanBudget) -> Option<ScanHandle> {
+        let component = shard.component_of();
+        let (_, target) = self.redis.iter().find(|(subject, _)| *subject == component)?;
+        target.scan(shard, budget)
+    }
+
+    /// Healthy values learned in this run, or `None` when anything was pending or firing in it.
+    pub fn learned(&self) -> Option<Baselines> {
+        self.engine.learned()
+    }
+
+    /// Why recording ended early, once; the rest goes on without it.
+    pub fn recording_error(&mut self) -> Option<RecordingError> {
+        self.recording_error.take()
+    }
+
+    /// Ends all sources and waits for them a moment.
+    pub async fn stop(mut self) {
+        self.outlet.stop.cancel();
+        self.readings.close();
+        let all = futures::future::join_all(self.tasks.drain(..));
+        let _ = tokio::time::timeout(Duration::from_millis(500), all).await;
+    }
+
+    fn take(&mut self, input: &Input) {
+        if let Some(recorder) = &mut self.recorder {
+            let is_tick = matches!(input, Input::Tick(_));
+            let written =
+                recorder.record(input).and_then(|()| if is_tick { recorder.flush() } else { Ok(()) });
+            if let Err(error) = written {
+                self.recording_error = Some(error);
+                self.recorder = None;
+            }
+        }
+        self.engine.take(input);
+    }
+}
+
+/// Drops numbers that say nothing (NaN, infinities): JSON has no word for them, so they could not be replayed.
+fn with_finite_numbers(mut reading: Reading) -> Reading {
+    let is_finite = |value: &Value| match value {
+        Value::Gauge(number) | Value::Counter(number) => number.is_finite(),
+        Value::Histogram(histogram) => {
+            histogram.count.is_finite()
+                && histogram.sum.is_none_or(f64::is_finite)
+                && histogram.counts.iter().chain(histogram.bounds.iter()).all(|number| number.is_finite())
+        }
+    };
+    reading.samples.retain(|sample| is_finite(&sample.value));
+    reading
+}

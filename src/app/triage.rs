@@ -1,0 +1,203 @@
+//! One headless pass: run for a while, say the verdict when it comes, scan the shards that ask for it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity;
+use headwater_engine::reading::{FaultKind, Scan, ScanState};
+use headwater_engine::report::{Conclusion, Verdict};
+use headwater_engine::{Kind, Moment, Snapshot, Subject};
+
+use super::{App, Step};
+use crate::sources::redis::{ScanBudget, ScanHandle};
+
+/// How long a scan of a guilty shard may go on after the pass should have ended.
+const SCAN_GRACE: Duration = Duration::from_secs(5);
+
+/// The pause between two lines about one scan.
+const SCAN_PROGRESS: Duration = Duration::from_secs(2);
+
+/// A tick this much before the end is the last one: ticks fall a little later than the second they stand for.
+const SLACK: Duration = Duration::from_millis(100);
+
+/// How a headless pass runs.
+#[derive(Clone, Debug)]
+pub struct TriageOptions {
+    /// How long to look.
+    pub length: Duration,
+    /// The budget of automatic scans for big keys; `None` forbids them.
+    pub scan: Option<ScanBudget>,
+    /// When the process started: progress counts from there.
+    pub started: Instant,
+}
+
+/// Runs the loop until the pass is over or `interrupted` is done, and gives the last snapshot; `None` when it
+/// was interrupted before the first evaluation. Progress goes to `progress`, a line each; a closed one is no
+/// error.
+pub async fn triage(
+    app: &mut App,
+    options: &TriageOptions,
+    progress: &mut impl Write,
+    interrupted: impl Future<Output = ()>,
+) -> Option<Arc<Snapshot>> {
+    let end = Instant::now() + options.length;
+    let mut pass = Pass { options, end, convicted: None, scans: BTreeMap::new(), waits_for_scan: false };
+    let mut interrupted = std::pin::pin!(interrupted);
+    let mut last = None;
+    loop {
+        let step = tokio::select! {
+            biased;
+            () = &mut interrupted => break,
+            step = app.step() => step,
+        };
+        if let Some(error) = app.recording_error() {
+            let _ = writeln!(progress, "{error}");
+        }
+        let Step::Evaluated(snapshot) = step else { continue };
+        pass.tell_verdict(&snapshot, progress);
+        pass.scan_what_asks(app, &snapshot, progress);
+        pass.tell_scans(&snapshot, progress);
+        let is_over = pass.is_over(&snapshot, progress);
+        last = Some(snapshot);
+        if is_over {
+            break;
+        }
+    }
+    pass.cancel_scans();
+    last
+}
+
+struct Pass<'a> {
+    options: &'a TriageOptions,
+    end: Instant,
+    convicted: Option<Subject>,
+    scans: BTreeMap<Subject, RunningScan>,
+    waits_for_scan: bool,
+}
+
+struct RunningScan {
+    handle: ScanHandle,
+    told: Instant,
+    is_told_ended: bool,
+}
+
+impl Pass<'_> {
+    fn tell_verdict(&mut self, snapshot: &Snapshot, progress: &mut impl Write) {
+        let first = snapshot.report.suspects.first().filter(|suspect| suspect.verdict == Verdict::Guilty);
+        if let Some(guilty) = first
+            && self.convicted.as_ref() != Some(&guilty.subject)
+        {
+            let after = self.options.started.elapsed().as_secs_f64();
+            let _ = writeln!(
+                progress,
+                "verdict after {after:.1} s: guilty {} by {}",
+                guilty.subject, guilty.rule
+            );
+            self.convicted = Some(guilty.subject.clone());
+        }
+    }
+
+    fn scan_what_asks(&mut self, app: &App, snapshot: &Snapshot, progress: &mut impl Write) {
+        let Some(budget) = self.options.scan else { return };
+        for shard in &snapshot.scans_wanted {
+            if self.scans.contains_key(shard) {
+                continue;
+            }
+            if let Some(handle) = app.scan(shard, budget) {
+                let share = quantity::show(budget.core_share, Unit::Ratio);
+                let _ = writeln!(
+                    progress,
+                    "scanning {shard} for big keys: reads only, at most {share} of a core (--no-scan forbids it)"
+                );
+                let scan = RunningScan { handle, told: Instant::now(), is_told_ended: false };
+                self.scans.insert(shard.clone(), scan);
+            }
+        }
+    }
+
+    fn tell_scans(&mut self, snapshot: &Snapshot, progress: &mut impl Write) {
+        for scan in &snapshot.scans {
+            let Some(running) = self.scans.get_mut(&scan.shard) else { continue };
+            let is_running = scan.state == ScanState::Running;
+            if running.is_told_ended || (is_running && running.told.elapsed() < SCAN_PROGRESS) {
+                continue;
+            }
+            running.told = Instant::now();
+            running.is_told_ended = !is_running;
+            let _ = writeln!(progress, "{}", scan_line(scan));
+        }
+    }
+
+    fn is_over(&mut self, snapshot: &Snapshot, progress: &mut impl Write) -> bool {
+        if nobody_lets_us_in(snapshot) {
+            return true;
+        }
+        let now = Instant::now() + SLACK;
+        if now < self.end {
+            return false;
+        }
+        let guilty = &self.convicted;
+        let unfinished = self.scans.iter().find(|(shard, scan)| {
+            guilty.as_ref().is_some_and(|guilty| guilty.contains(shard) || shard.contains(guilty))
+                && !scan.is_told_ended
+        });
+        let Some((shard, scan)) = unfinished else { return true };
+        if scan.handle.task.is_finished() && self.waits_for_scan {
+            return true;
+        }
+        if now >= self.end + SCAN_GRACE {
+            let _ = writeln!(
+                progress,
+                "the scan of {shard} is not done: 'headwater keys big --shard {shard}' goes on to its end"
+            );
+            return true;
+        }
+        if !self.waits_for_scan {
+            self.waits_for_scan = true;
+            let _ = writeln!(
+                progress,
+                "the scan of {shard} goes on: waiting up to {} s for it",
+                SCAN_GRACE.as_secs()
+            );
+        }
+        false
+    }
+
+    fn cancel_scans(&self) {
+        for scan in self.scans.values() {
+            scan.handle.cancel.cancel();
+        }
+    }
+}
+
+/// Whether every target has refused the credentials: they are not tried again, so there is nothing to wait for.
+fn nobody_lets_us_in(snapshot: &Snapshot) -> bool {
+    let mut targets =
+        snapshot.sources.iter().filter(|source| source.source.kind() != Kind::Observer).peekable();
+    let is_refused = |fault: &Option<(Moment, headwater_engine::reading::Fault)>| {
+        fault.as_ref().is_some_and(|(_, fault)| fault.kind == FaultKind::Auth)
+    };
+    snapshot.report.conclusion == Conclusion::NoTarget
+        && targets.peek().is_some()
+        && targets.all(|source| source.last_data.is_none() && is_refused(&source.fault))
+}
+
+/// One line about a scan: how far it is and the biggest key so far.
+pub fn scan_line(scan: &Scan) -> String {
+    let share = if scan.total == 0 { 1.0 } else { (scan.scanned as f64 / scan.total as f64).min(1.0) };
+    let keys = quantity::show(scan.total as f64, Unit::Count);
+    let state = match &scan.state {
+        ScanState::Running => format!("{} of {keys} keys", quantity::show(share, Unit::Ratio)),
+        ScanState::Complete => format!("done, {} keys", quantity::show(scan.scanned as f64, Unit::Count)),
+        ScanState::Stopped(reason) => {
+            format!("stopped at {} of {keys} keys ({reason})", quantity::show(share, Unit::Ratio))
+        }
+    };
+    let biggest = scan.biggest.first().map_or_else(String::new, |key| {
+        format!(", biggest {} {}", key.key, quantity::show(key.bytes as f64, Unit::Bytes))
+    });
+    format!("scan of {}: {state}{biggest}", scan.shard)
+}

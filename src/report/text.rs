@@ -1,0 +1,95 @@
+//! The report for a terminal of 80 columns: the verdict first, then why, then everything else.
+
+use headwater_engine::Snapshot;
+use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
+
+use super::{
+    Layout, address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span,
+    unjudged, verdict_word,
+};
+
+const WIDTH: usize = 80;
+
+/// The column beside the labels.
+const INDENT: usize = 9;
+
+pub(super) fn render(snapshot: &Snapshot) -> String {
+    let report = &snapshot.report;
+    let mut out = Layout::new(WIDTH);
+    out.hang("", 0, &format!("{}  {} UTC  {}", report.name, report.at.clock(), headline(report)));
+    out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
+    if let Some(symptom) = &report.symptom {
+        out.hang("symptom", INDENT, &format!("{} ({})", symptom.sentence, span(symptom.since, None)));
+    }
+    let (guilty, others): (Vec<_>, Vec<_>) =
+        report.suspects.iter().partition(|suspect| suspect.verdict == Verdict::Guilty);
+    for suspect in guilty.into_iter().chain(others) {
+        accusation(&mut out, snapshot, suspect);
+    }
+    out.blank();
+    if let Some(chain) = chain(report) {
+        out.hang("chain", INDENT, &chain);
+    }
+    for (row, (subjects, by)) in innocents(&report.exonerated).into_iter().enumerate() {
+        let label = if row == 0 { "innocent" } else { "" };
+        out.hang(label, INDENT, &format!("{}: clear of {}", names(&subjects), by.join(", ")));
+    }
+    for (row, (subjects, missing)) in unjudged(&report.unknown).into_iter().enumerate() {
+        let label = if row == 0 { "unknown" } else { "" };
+        out.hang(label, INDENT, &format!("{}: {missing}", names(&subjects)));
+    }
+    out.hang("next", INDENT, &report.next_step);
+    verdicts(&mut out, report);
+    out.blank();
+    out.hang("cost", INDENT, &cost(&report.cost));
+    out.finish()
+}
+
+fn headline(report: &Report) -> &'static str {
+    match report.conclusion {
+        Conclusion::Guilty => "INCIDENT",
+        Conclusion::Clear => "nothing guilty, every source gave fresh data",
+        Conclusion::Blind => "nothing guilty, but not everything could be seen",
+        Conclusion::NoTarget => "no target answered",
+    }
+}
+
+fn accusation(out: &mut Layout, snapshot: &Snapshot, suspect: &Suspect) {
+    let mut head = vec![suspect.subject.to_string()];
+    head.extend(address(snapshot, &suspect.subject));
+    head.push(confidence_word(suspect.confidence).to_owned());
+    head.push(span(suspect.since, suspect.until));
+    out.blank();
+    out.hang(&verdict_word(suspect.verdict).to_uppercase(), INDENT, &head.join("  "));
+    out.hang("", INDENT, &suspect.sentence);
+    for key in keys(suspect) {
+        out.hang("", INDENT, &key);
+    }
+    let mut by = format!("by {}", suspect.rule);
+    if !suspect.explains.is_empty() {
+        by += &format!(", which explains {}", suspect.explains.join(", "));
+    }
+    out.hang("", INDENT, &by);
+    for line in evidence(suspect) {
+        out.hang("       -", INDENT, &line);
+    }
+    for rival in &suspect.rivals {
+        out.hang("       ?", INDENT, &format!("or {}: {}", rival.rule, rival.told_by));
+    }
+}
+
+fn verdicts(out: &mut Layout, report: &Report) {
+    if report.verdicts.is_empty() {
+        return;
+    }
+    out.blank();
+    let widest = report.verdicts.iter().map(|row| row.subject.as_str().chars().count()).max().unwrap_or(0);
+    let subject_width = widest.clamp(7, 36);
+    let column = INDENT + subject_width + 2;
+    out.hang("verdict", INDENT, &format!("{:<subject_width$}  why", "subject"));
+    for row in &report.verdicts {
+        let stale = row.age_s.filter(|age| *age > 5.0).map(|age| format!(" (data {age:.0} s old)"));
+        let label = format!("{:<INDENT$}{:<subject_width$}", verdict_word(row.verdict), row.subject);
+        out.hang(&label, column, &(row.reason.clone() + &stale.unwrap_or_default()));
+    }
+}
