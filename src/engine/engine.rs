@@ -1,34 +1,239 @@
 //! The one owner of all state: inputs go in, a snapshot comes out at every tick.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::reading::Input;
-use crate::settings::{Baselines, Settings};
+use crate::baseline::{LEAST_POINTS, hour_of_day};
+use crate::findings::Findings;
+use crate::graph::Graph;
+use crate::metric::{
+    CLIENT_ORIGINALS, MetricName, REDIS_ANSWER_TIME, REDIS_COMMANDS, REDIS_NET_OUT, REQUEST_DURATION,
+    REQUESTS,
+};
+use crate::peers::typical;
+use crate::reading::{Input, Reading};
+use crate::rules::{Limits, Nature, RULES, Watches};
+use crate::scene::Scene;
+use crate::settings::{BaselineRow, Baselines, Settings};
 use crate::snapshot::Snapshot;
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::time::Moment;
+use crate::triage;
+use crate::world::World;
+
+/// Findings that ended are kept for this long after the last symptom.
+const KEPT_AFTER_SYMPTOM: Duration = Duration::from_secs(600);
+
+/// Slow-log entries in a snapshot.
+const SLOW_COMMANDS_SHOWN: usize = 200;
+
+/// Levels and rates whose healthy values are worth saving between runs.
+const SAVED_LEVELS: &[crate::metric::Metric] =
+    &[REDIS_COMMANDS, REDIS_NET_OUT, REDIS_ANSWER_TIME, REQUESTS, CLIENT_ORIGINALS];
 
 /// The engine.
 #[derive(Debug)]
 pub struct Engine {
-    _settings: Settings,
+    settings: Settings,
+    saved: Baselines,
+    store: Store,
+    world: World,
+    findings: Findings,
+    began: Option<Moment>,
+    calm_until: Option<Moment>,
+    /// Whether anything was ever pending or firing: then nothing is learned for later runs.
+    disturbed: bool,
+    symptom_seen: Option<Moment>,
     snapshot: Option<Arc<Snapshot>>,
 }
 
 impl Engine {
     /// An engine that has seen nothing yet.
-    pub fn new(settings: Settings, _baselines: Baselines) -> Self {
-        Self { _settings: settings, snapshot: None }
+    pub fn new(settings: Settings, baselines: Baselines) -> Self {
+        Self {
+            store: Store::new(settings.interval, settings.store_budget),
+            settings,
+            saved: baselines,
+            world: World::default(),
+            findings: Findings::default(),
+            began: None,
+            calm_until: None,
+            disturbed: false,
+            symptom_seen: None,
+            snapshot: None,
+        }
     }
 
     /// Takes one input; a tick evaluates everything and makes a new snapshot.
-    pub fn take(&mut self, _input: &Input) {}
+    pub fn take(&mut self, input: &Input) {
+        match input {
+            Input::Reading(reading) => self.take_reading(reading),
+            Input::Act(_) => {}
+            Input::Tick(now) => self.evaluate(*now),
+        }
+    }
 
     /// The snapshot of the last tick, or `None` before the first.
     pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
         self.snapshot.clone()
     }
 
+    /// What was declared.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The history.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Healthy values learned in this run, or `None` when anything was pending or firing in it.
     pub fn learned(&self) -> Option<Baselines> {
-        None
+        let began = self.began.filter(|_| !self.disturbed)?;
+        let until = self.calm_until?;
+        let graph = Graph::new(&self.settings, &self.world.components());
+        let scene = self.scene(until, &graph, RefCell::default());
+        let mut rows = vec![];
+        let mut save = |subject: &Subject, metric: crate::metric::Metric, values: Vec<f64>| {
+            if let Some((typical, spread, points)) =
+                typical(values.into_iter()).filter(|(_, _, points)| *points >= LEAST_POINTS)
+            {
+                rows.push(BaselineRow {
+                    subject: subject.clone(),
+                    metric: MetricName::Known(metric),
+                    part: None,
+                    hour: hour_of_day(until),
+                    typical,
+                    spread,
+                    points: u32::try_from(points).unwrap_or(u32::MAX),
+                });
+            }
+        };
+        for component in graph.components() {
+            for (part, _) in self.world.parts(component) {
+                for metric in SAVED_LEVELS {
+                    if let Some(points) = self.store.points(part, *metric, None) {
+                        save(part, *metric, points.since(began).map(|seen| seen.value).collect());
+                    }
+                }
+            }
+            save(component, REQUEST_DURATION, scene.earlier_p99s(component, REQUEST_DURATION, None));
+        }
+        (!rows.is_empty()).then_some(Baselines { rows })
+    }
+
+    fn take_reading(&mut self, reading: &Reading) {
+        self.began.get_or_insert(reading.at);
+        let consequences = self.world.take(reading);
+        self.store.take(reading, consequences.restarted, consequences.uptime);
+        for gone in consequences.gone {
+            self.store.forget(&gone);
+        }
+    }
+
+    fn evaluate(&mut self, now: Moment) {
+        self.began.get_or_insert(now);
+        let graph = Graph::new(&self.settings, &self.world.components());
+        let mut groups = RefCell::default();
+        for (place, rule) in RULES.iter().copied().enumerate() {
+            let watched = self.watched(rule.watches, &graph);
+            let scene = self.scene(now, &graph, std::mem::take(&mut groups));
+            let judgements: Vec<_> = watched
+                .iter()
+                .map(|subject| {
+                    (rule.judge)(&scene, subject, &Limits { rule, settings: &self.settings, subject })
+                })
+                .collect();
+            groups = scene.groups;
+            for (subject, judgement) in watched.iter().zip(judgements) {
+                self.findings.take(place, subject, judgement, now);
+            }
+            self.findings.keep_only(place, &watched, now);
+        }
+        self.keep_time(now);
+        let scene = self.scene(now, &graph, groups);
+        let report = triage::report(&scene);
+        self.snapshot = Some(Arc::new(Snapshot {
+            at: now,
+            scans_wanted: triage::scans_wanted(&scene, &report),
+            report,
+            rules: self.findings.states(),
+            topologies: self.world.topologies().cloned().collect(),
+            sources: self.world.sources().cloned().collect(),
+            scans: self.world.scans().cloned().collect(),
+            slow_commands: self.world.slow_commands(SLOW_COMMANDS_SHOWN),
+            history: (self.store.bytes(), self.store.budget().bytes()),
+        }));
+    }
+
+    /// Notes calm and symptoms, and lets go of an incident that is over.
+    fn keep_time(&mut self, now: Moment) {
+        if self.findings.calm() {
+            self.calm_until = Some(now);
+        } else {
+            self.disturbed = true;
+        }
+        let suffering = self.findings.iter().any(|finding| {
+            finding.rule.nature == Nature::Symptom && finding.counts() && finding.until().is_none()
+        });
+        if suffering {
+            self.symptom_seen = Some(now);
+        }
+        if self.symptom_seen.is_none_or(|seen| now.since(seen) > KEPT_AFTER_SYMPTOM) {
+            self.findings.forget_ended(now, KEPT_AFTER_SYMPTOM);
+        }
+    }
+
+    fn scene<'a>(
+        &'a self,
+        now: Moment,
+        graph: &'a Graph,
+        groups: RefCell<BTreeMap<(&'static str, Subject), std::rc::Rc<crate::peers::Peers>>>,
+    ) -> Scene<'a> {
+        Scene {
+            now,
+            began: self.began.unwrap_or(now),
+            calm_until: self.calm_until,
+            settings: &self.settings,
+            saved: &self.saved,
+            store: &self.store,
+            world: &self.world,
+            graph,
+            findings: &self.findings,
+            groups,
+        }
+    }
+
+    /// The subjects that a rule is evaluated on, in order.
+    fn watched(&self, watches: Watches, graph: &Graph) -> Vec<Subject> {
+        let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
+        let mut watched: Vec<Subject> = match watches {
+            Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
+            Watches::Nodes => {
+                shards().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
+            }
+            Watches::Components(kinds) => {
+                graph.components().filter(|component| kinds.contains(&component.kind())).cloned().collect()
+            }
+            Watches::Instances(kind) => graph
+                .components()
+                .filter(|component| component.kind() == kind)
+                .flat_map(|component| {
+                    let instances: Vec<Subject> = self
+                        .world
+                        .parts(component)
+                        .filter(|(part, _)| part.address().is_some())
+                        .map(|(part, _)| part.clone())
+                        .collect();
+                    if instances.len() > 1 { instances } else { vec![] }
+                })
+                .collect(),
+        };
+        watched.sort();
+        watched
     }
 }

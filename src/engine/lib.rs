@@ -3,12 +3,18 @@
 //! This crate has no clock, no file, no network, no log and no thread: whatever it says is a function of its
 //! [`Input`]s, so a recording replays to the same report byte for byte.
 
+pub mod baseline;
 pub mod engine;
+pub mod findings;
+pub mod graph;
 pub mod histogram;
 pub mod metric;
+pub mod peers;
 pub mod quantity;
 pub mod reading;
 pub mod report;
+pub mod rules;
+pub mod scene;
 pub mod settings;
 pub mod slot;
 pub mod snapshot;
@@ -16,6 +22,8 @@ pub mod store;
 pub mod subject;
 pub mod text;
 pub mod time;
+pub mod triage;
+pub mod world;
 
 pub use engine::Engine;
 pub use reading::{Input, Reading};

@@ -54,6 +54,8 @@ pub struct Component {
     pub baselines: BTreeMap<String, f64>,
     /// The network link of each node, in bytes a second.
     pub link: Option<f64>,
+    /// Whether the nodes of one host share its link, as they do on real hosts; else each node has its own.
+    pub link_shared_by_host: bool,
     /// Which stage of a request is spent in which dependency; stages that are not named are the component's own.
     pub stages: BTreeMap<String, Subject>,
     /// Thresholds for this component alone: rule id, threshold name, value.
@@ -70,6 +72,7 @@ impl Component {
             objective_p99: None,
             baselines: BTreeMap::new(),
             link: None,
+            link_shared_by_host: true,
             stages: BTreeMap::new(),
             thresholds: BTreeMap::new(),
         }

@@ -1,0 +1,130 @@
+//! Healthy values to compare with, in their fixed order: declared, disk, earlier in this run, the target's
+//! lifetime at first contact. Peers and absolute limits are the rules' own.
+
+use std::time::Duration;
+
+use crate::metric::{Metric, MetricName};
+use crate::peers::typical;
+use crate::report::BaselineFrom;
+use crate::scene::Scene;
+use crate::subject::Subject;
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// Points that a moving baseline needs.
+pub const LEAST_POINTS: usize = 30;
+
+/// Events that a percentile needs: below, a 99th percentile is one event's luck.
+pub const LEAST_EVENTS: f64 = 200.0;
+
+/// How far back this run's own healthy time is looked at.
+const EARLIER: Duration = Duration::from_secs(900);
+
+/// A healthy value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Baseline {
+    /// The typical value, in the metric's unit.
+    pub typical: f64,
+    /// The interquartile range, where it is known.
+    pub spread: Option<f64>,
+    /// Where it came from.
+    pub from: BaselineFrom,
+}
+
+impl Scene<'_> {
+    /// The healthy value of a level or a rate.
+    pub fn baseline(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Baseline> {
+        self.declared(subject, metric)
+            .or_else(|| self.learned(subject, metric, part))
+            .or_else(|| {
+                let points = self.store.points(subject, metric, part)?;
+                let (from, to) = self.earlier()?;
+                let calm = points.since(from).take_while(|seen| seen.at <= to).map(|seen| seen.value);
+                earlier_baseline(calm)
+            })
+            .or_else(|| {
+                let typical = self.store.lifetime_rate(subject, metric, part)?;
+                Some(Baseline { typical, spread: None, from: BaselineFrom::Lifetime })
+            })
+    }
+
+    /// The healthy 99th percentile of a histogram over all instances of `subject`.
+    pub fn baseline_p99(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<Baseline> {
+        self.declared(subject, metric)
+            .or_else(|| self.learned(subject, metric, part))
+            .or_else(|| earlier_baseline(self.earlier_p99s(subject, metric, part).into_iter()))
+            .or_else(|| {
+                let lifetime = self.lifetime_distribution(subject, metric, part)?;
+                let p99 = lifetime.percentile(0.99).filter(|_| lifetime.count >= LEAST_EVENTS)?;
+                Some(Baseline { typical: p99.number(), spread: None, from: BaselineFrom::Lifetime })
+            })
+    }
+
+    /// The 99th percentiles of this run's healthy time, one per step that held enough events.
+    pub(crate) fn earlier_p99s(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Vec<f64> {
+        let Some((from, to)) = self.earlier() else { return vec![] };
+        let step = Duration::from_secs(5);
+        let steps = (to.since(from).as_secs() / step.as_secs()) as u32;
+        (0..steps)
+            .filter_map(|index| {
+                let start = from + step * index;
+                let gained = self.distribution_between(subject, metric, part, start, start + step)?;
+                (gained.count >= LEAST_EVENTS / 4.0).then(|| gained.percentile(0.99))?.map(|p99| p99.number())
+            })
+            .collect()
+    }
+
+    /// The part of this run in which nothing was pending or firing, at most the last quarter of an hour.
+    fn earlier(&self) -> Option<(Moment, Moment)> {
+        let to = self.calm_until?;
+        Some((Moment(self.began.0.max((to - EARLIER).0)), to))
+    }
+
+    fn declared(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
+        let typical = *self.settings.component(subject)?.baselines.get(metric.name())?;
+        Some(Baseline { typical, spread: None, from: BaselineFrom::Declared })
+    }
+
+    /// A value of earlier runs: of this hour of the day, else of the nearest hour that was learned.
+    fn learned(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Baseline> {
+        let hour = i64::from(hour_of_day(self.now));
+        self.saved
+            .rows
+            .iter()
+            .filter(|row| {
+                row.subject == *subject
+                    && row.metric == MetricName::Known(metric)
+                    && row.part.as_ref() == part
+                    && row.points as usize >= LEAST_POINTS
+            })
+            .min_by_key(|row| {
+                let apart = (i64::from(row.hour) - hour).rem_euclid(24);
+                apart.min(24 - apart)
+            })
+            .map(|row| Baseline { typical: row.typical, spread: Some(row.spread), from: BaselineFrom::Disk })
+    }
+}
+
+fn earlier_baseline(values: impl Iterator<Item = f64>) -> Option<Baseline> {
+    let (typical, spread, points) = typical(values)?;
+    (points >= LEAST_POINTS).then_some(Baseline {
+        typical,
+        spread: Some(spread),
+        from: BaselineFrom::Earlier,
+    })
+}
+
+/// The hour of the day in UTC, 0-23.
+pub fn hour_of_day(moment: Moment) -> u8 {
+    u8::try_from(moment.0.div_euclid(3_600_000).rem_euclid(24)).unwrap_or(0)
+}

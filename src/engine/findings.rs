@@ -1,0 +1,288 @@
+//! The life of findings: pending, firing, ended; kept until the symptom they may explain has ended.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::report::Since;
+use crate::rules::{Breach, Judgement, RULES, Rule};
+use crate::snapshot::RuleState;
+use crate::subject::Subject;
+use crate::time::Moment;
+
+/// Evaluations in a row that must be clear before a firing finding ends.
+const CLEARS_TO_END: u32 = 3;
+
+/// How one rule stands on one subject.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Evaluated, nothing wrong.
+    Clear(String),
+    /// Past its limits, but not yet for long enough.
+    Pending,
+    /// Past its limits.
+    Firing,
+    /// It fired in this window and no longer does.
+    Ended(Moment),
+    /// Not evaluated, for this reason.
+    Unknown(String),
+}
+
+/// One rule on one subject.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The subject.
+    pub subject: Subject,
+    /// How it stands.
+    pub state: State,
+    /// The last breach, while pending, firing or ended.
+    pub breach: Option<Breach>,
+    /// When the breach began.
+    pub since: Since,
+    breaches: u32,
+    clears: u32,
+    evaluated: bool,
+}
+
+impl Finding {
+    /// Whether it counts against its subject: firing now, or it fired in this window.
+    pub fn counts(&self) -> bool {
+        matches!(self.state, State::Firing | State::Ended(_))
+    }
+
+    /// When it ended.
+    pub fn until(&self) -> Option<Moment> {
+        match self.state {
+            State::Ended(at) => Some(at),
+            _ => None,
+        }
+    }
+}
+
+/// All findings: for each rule of the table, its subjects.
+#[derive(Debug)]
+pub struct Findings {
+    rows: Vec<BTreeMap<Subject, Finding>>,
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Self { rows: RULES.iter().map(|_| BTreeMap::new()).collect() }
+    }
+}
+
+impl Findings {
+    /// Takes one judgement.
+    pub(crate) fn take(&mut self, place: usize, subject: &Subject, judgement: Judgement, now: Moment) {
+        let rule = RULES[place];
+        let finding = self.rows[place].entry(subject.clone()).or_insert_with(|| Finding {
+            rule,
+            subject: subject.clone(),
+            state: State::Unknown(String::new()),
+            breach: None,
+            since: Since { at: now, before: false },
+            breaches: 0,
+            clears: 0,
+            evaluated: false,
+        });
+        finding.take(judgement, now);
+    }
+
+    /// Ends the findings of a rule on subjects that it no longer watches; `watched` is in order.
+    pub(crate) fn keep_only(&mut self, place: usize, watched: &[Subject], now: Moment) {
+        self.rows[place].retain(|subject, finding| {
+            if watched.binary_search(subject).is_ok() {
+                return true;
+            }
+            if finding.state == State::Firing {
+                finding.state = State::Ended(now);
+            }
+            finding.counts()
+        });
+    }
+
+    /// Drops findings that ended this long ago: the symptom is over, and so is the incident.
+    pub(crate) fn forget_ended(&mut self, now: Moment, after: Duration) {
+        for finding in self.rows.iter_mut().flat_map(BTreeMap::values_mut) {
+            if finding.until().is_some_and(|until| now.since(until) > after) {
+                finding.state = State::Unknown("ended".to_owned());
+                finding.breach = None;
+            }
+        }
+    }
+
+    /// Every finding, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.rows.iter().flat_map(BTreeMap::values)
+    }
+
+    /// One rule on one subject.
+    pub fn get(&self, rule: &str, subject: &Subject) -> Option<&Finding> {
+        self.rows[RULES.iter().position(|row| row.id == rule)?].get(subject)
+    }
+
+    /// Whether one of these rules is pending or firing on `subject`, its parts or its whole.
+    pub fn stirring(&self, rules: &[&str], subject: &Subject) -> bool {
+        let stirs = |finding: &Finding| matches!(finding.state, State::Pending | State::Firing);
+        let wholes: Vec<Subject> = std::iter::successors(subject.parent(), Subject::parent).collect();
+        RULES.iter().zip(&self.rows).filter(|(rule, _)| rules.contains(&rule.id)).any(|(_, row)| {
+            let parts = row
+                .range(subject.clone()..)
+                .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
+                .filter(|(part, _)| subject.contains(part))
+                .map(|(_, finding)| finding);
+            parts.chain(wholes.iter().filter_map(|whole| row.get(whole))).any(stirs)
+        })
+    }
+
+    /// Whether nothing at all is pending or firing, or has fired.
+    pub fn calm(&self) -> bool {
+        !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)
+    }
+
+    /// The live state of every rule, for screens.
+    pub fn states(&self) -> Vec<RuleState> {
+        self.iter()
+            .map(|finding| {
+                let (state, detail) = match &finding.state {
+                    State::Clear(seen) => ("clear", seen.clone()),
+                    State::Pending => ("pending", finding.sentence()),
+                    State::Firing => ("firing", finding.sentence()),
+                    State::Ended(_) => ("ended", finding.sentence()),
+                    State::Unknown(missing) => ("unknown", missing.clone()),
+                };
+                RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail }
+            })
+            .collect()
+    }
+}
+
+impl Finding {
+    /// What was found, or nothing.
+    pub fn sentence(&self) -> String {
+        self.breach.as_ref().map(|breach| breach.sentence.clone()).unwrap_or_default()
+    }
+
+    fn take(&mut self, judgement: Judgement, now: Moment) {
+        match judgement {
+            Judgement::Breach(breach) => self.take_breach(*breach, now),
+            Judgement::Clear(seen) => {
+                self.evaluated = true;
+                self.breaches = 0;
+                self.clears += 1;
+                match self.state {
+                    State::Firing if self.clears < CLEARS_TO_END => {}
+                    State::Firing => self.state = State::Ended(now),
+                    State::Ended(_) => {}
+                    _ => {
+                        self.breach = None;
+                        self.state = State::Clear(seen);
+                    }
+                }
+            }
+            Judgement::Unknown(missing) => {
+                self.breaches = 0;
+                self.clears = 0;
+                match self.state {
+                    // The evidence is no longer there to be looked at, but it was.
+                    State::Firing => self.state = State::Ended(now),
+                    State::Ended(_) => {}
+                    _ => {
+                        self.breach = None;
+                        self.state = State::Unknown(missing);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_breach(&mut self, breach: Breach, now: Moment) {
+        let began_before = !self.evaluated;
+        self.evaluated = true;
+        self.clears = 0;
+        self.breaches += 1;
+        if self.breaches == 1 && self.state != State::Firing {
+            self.since = match breach.dated {
+                Some(at) => Since { at, before: false },
+                None => Since { at: now, before: began_before },
+            };
+        }
+        if breach.dated.is_some()
+            || breach.certain
+            || self.breaches >= self.rule.hold
+            || self.state == State::Firing
+        {
+            self.state = State::Firing;
+        } else if !matches!(self.state, State::Ended(_)) {
+            self.state = State::Pending;
+        }
+        self.breach = Some(breach);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn breach() -> Judgement {
+        Breach::new("hot".to_owned(), "hot".to_owned(), 1.0, vec![]).judged()
+    }
+
+    fn clear() -> Judgement {
+        Judgement::Clear("fine".to_owned())
+    }
+
+    fn run(judgements: Vec<Judgement>) -> Finding {
+        let mut findings = Findings::default();
+        let place = RULES.iter().position(|rule| rule.hold == 3).unwrap();
+        let subject: Subject = "redis/features#0".parse().unwrap();
+        for (second, judgement) in judgements.into_iter().enumerate() {
+            findings.take(place, &subject, judgement, Moment(second as i64 * 1_000));
+        }
+        findings.get(RULES[place].id, &subject).unwrap().clone()
+    }
+
+    #[test]
+    fn a_breach_must_last() {
+        assert_eq!(run(vec![clear(), breach(), breach()]).state, State::Pending);
+        let fired = run(vec![clear(), breach(), breach(), breach()]);
+        assert_eq!(fired.state, State::Firing);
+        assert_eq!(fired.since, Since { at: Moment(1_000), before: false });
+        assert_eq!(run(vec![breach(), clear(), breach(), breach()]).state, State::Pending);
+    }
+
+    #[test]
+    fn what_was_so_at_the_first_look_began_before() {
+        assert!(run(vec![breach(), breach(), breach()]).since.before);
+        let unknown = Judgement::Unknown("no data".to_owned());
+        assert!(run(vec![unknown, breach(), breach(), breach()]).since.before);
+    }
+
+    #[test]
+    fn a_finding_ends_slowly_and_is_kept() {
+        let mut story = vec![breach(), breach(), breach(), clear(), clear()];
+        assert_eq!(run(story.clone()).state, State::Firing);
+        story.push(clear());
+        let ended = run(story.clone());
+        assert_eq!(ended.state, State::Ended(Moment(5_000)));
+        assert!(ended.counts() && ended.breach.is_some());
+        story.extend([clear(), clear()]);
+        assert_eq!(run(story).state, State::Ended(Moment(5_000)));
+    }
+
+    #[test]
+    fn lost_sight_is_not_innocence() {
+        let unknown = Judgement::Unknown("stale".to_owned());
+        assert!(run(vec![breach(), breach(), breach(), unknown.clone()]).counts());
+        assert_eq!(run(vec![clear(), unknown]).state, State::Unknown("stale".to_owned()));
+    }
+
+    #[test]
+    fn a_dated_breach_fires_at_once() {
+        let dated =
+            Breach::new("fork".to_owned(), "fork".to_owned(), 1.0, vec![]).dated(Moment(-500)).judged();
+        let fired = run(vec![clear(), dated]);
+        assert_eq!((fired.state, fired.since.at), (State::Firing, Moment(-500)));
+    }
+}

@@ -1,0 +1,133 @@
+//! One member against the others: leave-one-out medians and the evenness of a load.
+
+use crate::subject::Subject;
+
+/// One number per member of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Peers {
+    values: Vec<(Subject, f64)>,
+    sorted: Vec<f64>,
+}
+
+impl Peers {
+    /// A group of members with their numbers; members without a number are left out by the caller.
+    pub fn new(values: Vec<(Subject, f64)>) -> Self {
+        let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        sorted.sort_by(f64::total_cmp);
+        Self { values, sorted }
+    }
+
+    /// This member's number.
+    pub fn of(&self, member: &Subject) -> Option<f64> {
+        self.values.iter().find(|(subject, _)| subject == member).map(|(_, value)| *value)
+    }
+
+    /// The members with their numbers.
+    pub fn values(&self) -> &[(Subject, f64)] {
+        &self.values
+    }
+
+    /// The median of all members but this one; `None` for a group of one.
+    pub fn median_of_others(&self, member: &Subject) -> Option<f64> {
+        let own = self.of(member)?;
+        let place = self.sorted.partition_point(|value| value.total_cmp(&own).is_lt());
+        let others = self.sorted.len() - 1;
+        let at = |rank: usize| self.sorted[if rank < place { rank } else { rank + 1 }];
+        match others {
+            0 => None,
+            n if n % 2 == 1 => Some(at(n / 2)),
+            n => Some((at(n / 2 - 1) + at(n / 2)) / 2.0),
+        }
+    }
+
+    /// The median of all members.
+    pub fn median(&self) -> Option<f64> {
+        median(&self.sorted)
+    }
+
+    /// The mean and the maximum of all members: never the one without the other.
+    pub fn mean_and_max(&self) -> Option<(f64, f64)> {
+        let max = *self.sorted.last()?;
+        Some((self.sorted.iter().sum::<f64>() / self.sorted.len() as f64, max))
+    }
+
+    /// Shannon entropy of the shares over that of an even spread, H / ln n: 1 is even, 0 is all on one.
+    /// `None` for fewer than two members or without any load.
+    pub fn evenness(&self) -> Option<f64> {
+        let total: f64 = self.sorted.iter().sum();
+        if self.sorted.len() < 2 || total <= 0.0 {
+            return None;
+        }
+        let entropy: f64 = self
+            .sorted
+            .iter()
+            .map(|value| value / total)
+            .filter(|share| *share > 0.0)
+            .map(|share| -share * share.ln())
+            .sum();
+        Some(entropy / (self.sorted.len() as f64).ln())
+    }
+}
+
+/// The median of sorted values.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    quantile(sorted, 0.5)
+}
+
+/// A quantile of sorted values by linear interpolation.
+pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    let place = q * (sorted.len().checked_sub(1)? as f64);
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(low + (high - low) * place.fract())
+}
+
+/// The median and the interquartile range of values, and how many there were.
+pub fn typical(values: impl Iterator<Item = f64>) -> Option<(f64, f64, usize)> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let spread = quantile(&sorted, 0.75)? - quantile(&sorted, 0.25)?;
+    Some((median(&sorted)?, spread, sorted.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(values: &[f64]) -> (Peers, Vec<Subject>) {
+        let cluster: Subject = "redis/features".parse().unwrap();
+        let members: Vec<_> = (0..values.len()).map(|index| cluster.shard(index)).collect();
+        (Peers::new(members.iter().cloned().zip(values.iter().copied()).collect()), members)
+    }
+
+    #[test]
+    fn a_members_own_value_does_not_hide_it() {
+        let (peers, members) = group(&[0.95, 0.05, 0.07, 0.06]);
+        assert_eq!(peers.median_of_others(&members[0]), Some(0.06));
+        assert_eq!(peers.median_of_others(&members[1]), Some(0.07));
+        let (two, members) = group(&[0.9, 0.1]);
+        assert_eq!(two.median_of_others(&members[0]), Some(0.1));
+        let (one, members) = group(&[0.9]);
+        assert_eq!(one.median_of_others(&members[0]), None);
+    }
+
+    #[test]
+    fn equal_values_are_left_out_once() {
+        let (peers, members) = group(&[1.0, 1.0, 3.0]);
+        assert_eq!(peers.median_of_others(&members[0]), Some(2.0));
+        assert_eq!(peers.median_of_others(&members[2]), Some(1.0));
+    }
+
+    #[test]
+    fn evenness_is_one_when_even_and_low_when_one_member_has_it_all() {
+        assert!((group(&[2.0, 2.0, 2.0]).0.evenness().unwrap() - 1.0).abs() < 1e-9);
+        assert!(group(&[100.0, 0.0, 0.0]).0.evenness().unwrap() < 1e-9);
+        assert_eq!(group(&[0.0, 0.0]).0.evenness(), None);
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), Some(2.5));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(typical([4.0, 1.0, 3.0, 2.0].into_iter()), Some((2.5, 1.5, 4)));
+    }
+}

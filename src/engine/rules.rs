@@ -1,0 +1,296 @@
+//! The RULES table: every way in which Headwater can accuse, in the order of their strength.
+//!
+//! A rule is one file: what it watches, its thresholds with their reasons, its rivals, what it explains, and a
+//! pure function of a [`Scene`]. To add one, write the file and add its line to [`RULES`].
+
+mod access_changed;
+mod big_key;
+mod error_shift;
+mod hit_but_slow;
+mod latency_shift;
+mod node_unreachable;
+mod queue_not_compute;
+mod self_slow;
+mod shard_bandwidth;
+mod shard_hot;
+mod shard_saturated;
+mod slow_commands;
+mod slow_instance;
+mod slow_to_answer;
+mod surge;
+
+use crate::metric::Unit;
+use crate::report::{Confidence, Evidence, KeyEvidence, Rival, Role};
+use crate::scene::Scene;
+use crate::subject::{Kind, Subject};
+use crate::time::Moment;
+
+/// Every rule. A rule may look at the findings of the rules above it, of the same evaluation. Among suspects of
+/// equal confidence the one whose rule stands higher is named first.
+pub static RULES: &[&Rule] = &[
+    &latency_shift::RULE,
+    &error_shift::RULE,
+    &node_unreachable::RULE,
+    &shard_saturated::RULE,
+    &shard_bandwidth::RULE,
+    &shard_hot::RULE,
+    &slow_to_answer::RULE,
+    &slow_commands::RULE,
+    &big_key::RULE,
+    &queue_not_compute::RULE,
+    &slow_instance::RULE,
+    &hit_but_slow::RULE,
+    &access_changed::RULE,
+    &surge::RULE,
+    &self_slow::RULE,
+];
+
+pub(crate) use big_key::TROUBLES as BIG_KEY_TROUBLES;
+pub(crate) use hit_but_slow::operations as client_operations;
+
+/// The rule with this id.
+pub fn by_id(id: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.id == id)
+}
+
+/// One row of [`RULES`].
+#[derive(Debug)]
+pub struct Rule {
+    /// The name users see and write.
+    pub id: &'static str,
+    /// What it means when it fires, in one line.
+    pub title: &'static str,
+    /// How it decides, what it cannot see, and what else it could be: the text of `headwater explain`.
+    pub doc: &'static str,
+    /// What to do when it names the first suspect.
+    pub next: &'static str,
+    /// What it is evaluated on.
+    pub watches: Watches,
+    /// What a finding of it is worth.
+    pub nature: Nature,
+    /// The part its subject has in the story.
+    pub role: Role,
+    /// Evaluations in a row that a breach must last before it fires, unless a counter dates it.
+    pub hold: u32,
+    /// The limits, each overridable in the configuration for all or for one component.
+    pub thresholds: &'static [Threshold],
+    /// Other explanations of the same observations.
+    pub rivals: &'static [RivalRow],
+    /// Ids of rules whose findings on the same subject, its parts or its whole this one explains.
+    pub absorbs: &'static [&'static str],
+    /// The judgement.
+    pub judge: fn(&Scene<'_>, &Subject, &Limits<'_>) -> Judgement,
+}
+
+/// What a rule is evaluated on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watches {
+    /// Every shard of every Redis deployment.
+    Shards,
+    /// Every node of every Redis deployment.
+    Nodes,
+    /// Every component of these kinds.
+    Components(&'static [Kind]),
+    /// Every instance of components of this kind, where there are two or more.
+    Instances(Kind),
+}
+
+impl Watches {
+    /// The kinds of component that it can accuse.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Shards | Self::Nodes => &[Kind::Redis],
+            Self::Components(kinds) => kinds,
+            Self::Instances(Kind::Service) => &[Kind::Service],
+            Self::Instances(_) => &[],
+        }
+    }
+
+    /// The words for help and docs.
+    pub fn words(self) -> String {
+        match self {
+            Self::Shards => "every Redis shard".to_owned(),
+            Self::Nodes => "every Redis node".to_owned(),
+            Self::Components(kinds) => {
+                let words: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();
+                format!("every {}", words.join(", "))
+            }
+            Self::Instances(kind) => format!("every {} instance, from two up", kind.word()),
+        }
+    }
+}
+
+/// What a finding of a rule is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// What callers see; it accuses nobody.
+    Symptom,
+    /// It names how its subject makes things slow, and convicts when there is a symptom that it explains.
+    Mechanism,
+    /// It supports other findings and convicts nothing alone.
+    Support,
+    /// A deviation without a mechanism, or a circumstance: a suspect at most.
+    Circumstance,
+}
+
+impl Nature {
+    /// The word for help and docs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Symptom => "symptom",
+            Self::Mechanism => "mechanism",
+            Self::Support => "support",
+            Self::Circumstance => "circumstance",
+        }
+    }
+}
+
+/// A limit of a rule.
+#[derive(Debug)]
+pub struct Threshold {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// Its value unless the configuration says otherwise.
+    pub default: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it limits and why it is where it is.
+    pub help: &'static str,
+}
+
+/// Another explanation of the same observations.
+#[derive(Debug)]
+pub struct RivalRow {
+    /// Its rule id.
+    pub rule: &'static str,
+    /// The observation that tells the two apart.
+    pub told_by: &'static str,
+}
+
+/// A rule's thresholds as they apply to one subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) settings: &'a crate::settings::Settings,
+    pub(crate) subject: &'a Subject,
+}
+
+impl Limits<'_> {
+    /// The threshold with this name: the component's own, else the configuration's, else the rule's default.
+    pub fn of(&self, name: &str) -> f64 {
+        let row = self.rule.thresholds.iter().find(|threshold| threshold.name == name);
+        let own =
+            self.settings.component(self.subject).and_then(|c| c.thresholds.get(self.rule.id)?.get(name));
+        let general = self.settings.thresholds.get(self.rule.id).and_then(|values| values.get(name));
+        own.or(general).copied().or(row.map(|row| row.default)).unwrap_or(f64::INFINITY)
+    }
+}
+
+/// What a rule says of one subject at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Judgement {
+    /// Evaluated on fresh data, and nothing is wrong; the text says what was seen.
+    Clear(String),
+    /// The limits are passed.
+    Breach(Box<Breach>),
+    /// It could not be evaluated; the text says what is missing.
+    Unknown(String),
+}
+
+/// A passed limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breach {
+    /// What, how much, against which limit.
+    pub sentence: String,
+    /// A few words for the chain: `#2 link full`.
+    pub short: String,
+    /// The numbers, the decisive one first.
+    pub evidence: Vec<Evidence>,
+    /// How far past the limit, as a multiple of it.
+    pub severity: f64,
+    /// Keys that make it so.
+    pub keys: Vec<KeyEvidence>,
+    /// Rivals that the observations at hand do not exclude.
+    pub rivals: Vec<Rival>,
+    /// The most that this breach is worth, when its observations are weaker than the rule's best.
+    pub at_most: Confidence,
+    /// When it began, where a counter or a log says so: then it fires at once.
+    pub dated: Option<Moment>,
+    /// Whether the observation alone rules out chance, so that it need not last to fire.
+    pub certain: bool,
+}
+
+impl Breach {
+    /// A breach with its decisive number.
+    pub fn new(sentence: String, short: String, severity: f64, evidence: Vec<Evidence>) -> Self {
+        Self {
+            sentence,
+            short,
+            evidence,
+            severity,
+            keys: vec![],
+            rivals: vec![],
+            at_most: Confidence::High,
+            dated: None,
+            certain: false,
+        }
+    }
+
+    /// The same breach, known to have begun at this moment.
+    pub fn dated(mut self, at: Moment) -> Self {
+        self.dated = Some(at);
+        self
+    }
+
+    /// The same breach, observed beyond chance.
+    pub fn certain(mut self) -> Self {
+        self.certain = true;
+        self
+    }
+
+    /// The same breach, worth no more than this.
+    pub fn at_most(mut self, confidence: Confidence) -> Self {
+        self.at_most = confidence;
+        self
+    }
+
+    /// The same breach with a rival that is not excluded.
+    pub fn with_rival(mut self, row: &RivalRow) -> Self {
+        self.rivals.push(Rival { rule: row.rule.to_owned(), told_by: row.told_by.to_owned() });
+        self
+    }
+
+    /// Wrapped as a judgement.
+    pub fn judged(self) -> Judgement {
+        Judgement::Breach(Box::new(self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sound() {
+        for (place, rule) in RULES.iter().enumerate() {
+            assert_eq!(
+                RULES.iter().filter(|other| other.id == rule.id).count(),
+                1,
+                "'{}' stands twice",
+                rule.id
+            );
+            assert!(rule.hold > 0 && !rule.doc.is_empty() && !rule.next.is_empty(), "{}", rule.id);
+            assert!(!rule.watches.kinds().is_empty(), "{} watches nothing", rule.id);
+            for absorbed in rule.absorbs {
+                assert!(by_id(absorbed).is_some(), "{} absorbs '{absorbed}', which is no rule", rule.id);
+            }
+            for (index, threshold) in rule.thresholds.iter().enumerate() {
+                let twice = rule.thresholds[..index].iter().any(|other| other.name == threshold.name);
+                assert!(!twice, "{} has two thresholds '{}'", rule.id, threshold.name);
+            }
+            assert!(
+                place == 0 || rule.nature != Nature::Symptom || RULES[place - 1].nature == Nature::Symptom
+            );
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Callers wait longer than they should.
+
+use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
+use crate::metric::{CLIENT_DURATION, MODEL_DURATION, Metric, REQUEST_DURATION, TTFT, Unit};
+use crate::quantity::{show, times};
+use crate::report::{BaselineFrom, Role};
+use crate::scene::{Observed, Scene, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+/// Durations in the order in which they are trusted: finer buckets and nearer to the caller first.
+pub(crate) const DURATIONS: &[Metric] = &[CLIENT_DURATION, REQUEST_DURATION, MODEL_DURATION, TTFT];
+
+/// Share of events above the objective from which a 99th percentile above it is no chance: with 200 events,
+/// five in a hundred above is five times what the percentile allows.
+const CERTAIN_SHARE: f64 = 0.05;
+
+pub(super) static RULE: Rule = Rule {
+    id: "latency-shift",
+    title: "requests take longer than they should",
+    doc: "The 99th percentile over at least 200 requests (the window widens from 3 s to 5 min until it holds \
+          them) is above the objective, or well above its healthy value: by at least 20 %, by 3 robust standard \
+          deviations, and by a fifth of the objective. The healthy value is the declared one, that of earlier \
+          runs, of this run before the incident, or of the target's life before first contact. Where the first \
+          bucket is too wide to tell, only the bound is known and the rule says so. It is a symptom: it accuses \
+          nobody.",
+    next: "walk the dependencies first: whatever this service waits for is looked at before the service itself",
+    watches: Watches::Components(&[Kind::Client, Kind::Gateway, Kind::Service]),
+    nature: Nature::Symptom,
+    role: Role::Victim,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "rise",
+            default: 1.2,
+            unit: Unit::Ratio,
+            help: "multiple of the healthy 99th percentile from which a rise counts",
+        },
+        Threshold {
+            name: "robust_z",
+            default: 3.0,
+            unit: Unit::Ratio,
+            help: "robust standard deviations above the healthy value",
+        },
+        Threshold {
+            name: "floor",
+            default: 0.2,
+            unit: Unit::Ratio,
+            help: "share of the objective below which a rise is no incident",
+        },
+    ],
+    rivals: &[],
+    absorbs: &[],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
+    let mut most_events = None;
+    for metric in DURATIONS {
+        match scene.p99(subject, *metric, None) {
+            Some(Ok(observed)) => return judge_p99(scene, subject, *metric, &observed, limits),
+            Some(Err(events)) => most_events = most_events.max(Some(events as u64)),
+            None => {}
+        }
+    }
+    Judgement::Unknown(match most_events {
+        Some(events) => format!("{events} requests in the last 5 min: a 99th percentile needs 200"),
+        None => format!("no latency histogram: {}", scene.missing(subject)),
+    })
+}
+
+fn judge_p99(
+    scene: &Scene<'_>,
+    subject: &Subject,
+    metric: Metric,
+    observed: &Observed,
+    limits: &Limits<'_>,
+) -> Judgement {
+    let p99 = observed.p99.number();
+    let shown = format!("{}{}", observed.p99.sign(), show(p99, Unit::Seconds));
+    let objective = scene.objective(subject);
+    let baseline = scene.baseline_p99(subject, metric, None);
+    let evidence = |limit: f64| {
+        let seen = Seen { value: p99, at: observed.at };
+        vec![named_evidence(format!("{} p99", metric.name()), Unit::Seconds, seen, Some(limit), baseline)]
+    };
+    let compared = baseline.map_or_else(String::new, |baseline| {
+        format!(", {} its healthy {}", times(p99 / baseline.typical), show(baseline.typical, Unit::Seconds))
+    });
+    // Only a bound is known when the first bucket holds it: above the objective or not, nobody can say.
+    let only_bound = observed.p99.sign() == "<= ";
+    if p99 > objective && !only_bound {
+        let sentence = format!("p99 {shown}, objective {}{compared}", show(objective, Unit::Seconds));
+        let breach = Breach::new(sentence, format!("p99 {shown}"), p99 / objective, evidence(objective));
+        let above = share_above(observed, objective);
+        return if above >= CERTAIN_SHARE { breach.certain().judged() } else { breach.judged() };
+    }
+    if let Some(healthy) = baseline.filter(|_| !only_bound) {
+        let limit = (healthy.typical * limits.of("rise"))
+            .max(healthy.typical + objective * limits.of("floor"))
+            .max(healthy.typical + healthy.spread.unwrap_or(0.0) / 1.349 * limits.of("robust_z"));
+        // A lifetime holds the incident itself when it began long before first contact: no spread, no proof.
+        if p99 > limit && healthy.from <= BaselineFrom::Lifetime {
+            let sentence = format!("p99 {shown}{compared}");
+            return Breach::new(sentence, format!("p99 {shown}"), p99 / limit, evidence(limit)).judged();
+        }
+    }
+    Judgement::Clear(format!("p99 {shown}, objective {}{compared}", show(objective, Unit::Seconds)))
+}
+
+/// The share of events above a value, by the bucket whose bound is the next above it: never too large.
+fn share_above(observed: &Observed, value: f64) -> f64 {
+    let gained = &observed.gained;
+    let below =
+        gained.bounds.iter().position(|bound| *bound >= value).map_or(0.0, |bucket| gained.counts[bucket]);
+    if gained.bounds.last().is_some_and(|last| *last < value) {
+        return 0.0;
+    }
+    1.0 - below / gained.count
+}

@@ -1,0 +1,82 @@
+//! A node does not answer.
+
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{REDIS_ANSWER_TIME, Unit};
+use crate::quantity::show;
+use crate::reading::{FaultKind, NodeHealth};
+use crate::report::{Confidence, Role};
+use crate::scene::{Scene, named_evidence};
+use crate::store::Seen;
+use crate::subject::Subject;
+
+pub(super) static RULE: Rule = Rule {
+    id: "node-unreachable",
+    title: "a node refuses connections or keeps silent",
+    doc: "The node refused the connection, or has not answered for 10 s. A late answer is not absence: below \
+          10 s the node is shown as late. What the cluster says of the node is told beside it, because its own \
+          view comes seconds later and may be rosier than ours. A replica that is down is a suspect at most \
+          while its primary answers.",
+    next: "see whether the process runs and the port answers from a service's host; if it is a primary, watch \
+           that its replica takes over",
+    watches: Watches::Nodes,
+    nature: Nature::Mechanism,
+    role: Role::Trigger,
+    hold: 1,
+    thresholds: &[Threshold {
+        name: "silence",
+        default: 10.0,
+        unit: Unit::Seconds,
+        help: "silence that counts as absence",
+    }],
+    rivals: &[RivalRow {
+        rule: "network-path",
+        told_by: "a look from another host: only the way from here may be broken",
+    }],
+    absorbs: &["slow-to-answer"],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(state) = scene.world.source(node) else {
+        return Judgement::Unknown("not asked yet".to_owned());
+    };
+    let silent_since = state
+        .late_since
+        .filter(|since| scene.now.since(*since).as_secs_f64() >= limits.of("silence"))
+        .or_else(|| {
+            let (since, fault) = state.fault.as_ref()?;
+            matches!(fault.kind, FaultKind::Unreachable | FaultKind::Silent).then_some(*since)
+        });
+    let Some(since) = silent_since else {
+        return match scene.latest(node, REDIS_ANSWER_TIME) {
+            Some(seen) => Judgement::Clear(format!("answers in {}", show(seen.value, Unit::Seconds))),
+            None => Judgement::Unknown(scene.missing(node)),
+        };
+    };
+    let why =
+        state.fault.as_ref().map_or("no answer".to_owned(), |(_, fault)| fault.message.as_str().to_owned());
+    let place = scene.world.shard(&node.parent().unwrap_or_else(|| node.clone()));
+    let row = place.and_then(|shard| shard.nodes.iter().find(|row| row.subject == *node));
+    let says = match row.map(|row| row.health) {
+        Some(NodeHealth::Online) => ", though the cluster says it is online",
+        Some(NodeHealth::Failed) => ", and the cluster says it has failed",
+        Some(NodeHealth::Suspected) => ", and the cluster suspects it",
+        _ => "",
+    };
+    let down = scene.now.seconds_after(state.last_data.unwrap_or(since));
+    let primary = row.is_some_and(|row| row.primary);
+    let breach = Breach::new(
+        format!("unreachable from here: {why}{says}"),
+        format!("{} unreachable", node.address().unwrap_or("node")),
+        1.0 + down / limits.of("silence"),
+        vec![named_evidence(
+            "seconds without data".to_owned(),
+            Unit::Seconds,
+            Seen { value: down, at: scene.now },
+            Some(limits.of("silence")),
+            None,
+        )],
+    )
+    .dated(since);
+    if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
+}

@@ -1,0 +1,237 @@
+//! A shard's network link is full.
+
+use std::collections::BTreeMap;
+
+use super::slow_to_answer::{answer_times, node_answer_time};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::baseline::Baseline;
+use crate::metric::{
+    REDIS_ANSWER_TIME, REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT, Unit,
+};
+use crate::peers::{Peers, typical};
+use crate::quantity::{show, times};
+use crate::report::{BaselineFrom, Confidence, Evidence, Role};
+use crate::scene::{Scene, evidence, named_evidence};
+use crate::store::Seen;
+use crate::subject::Subject;
+
+pub(super) static RULE: Rule = Rule {
+    id: "shard-bandwidth",
+    title: "a shard's network link is full",
+    doc: "The greater of the bytes in and out of one of the shard's nodes, replication included, and summed \
+          over the nodes of one host where they share its link, is at least 70 % of the declared link. Without a \
+          declared link a plateau tells: bytes a second that stay within 5 % while the node takes three times \
+          longer to answer than the others; and bytes three times the others' with slow answers make a suspect \
+          only. A full link leaves the CPU idle and the slow log empty, because both look at execution alone.",
+    next: "name the keys: a value of a megabyte fills a link at a few reads a second; then read fewer bytes of \
+           it, or cache it for 30 s near the reader",
+    watches: Watches::Shards,
+    nature: Nature::Mechanism,
+    role: Role::Trigger,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "link",
+            default: 0.7,
+            unit: Unit::Ratio,
+            help: "share of the declared link; above it bursts queue",
+        },
+        Threshold {
+            name: "skew",
+            default: 3.0,
+            unit: Unit::Ratio,
+            help: "multiple of the others' bytes, or of their time to answer, where no link is declared",
+        },
+        Threshold {
+            name: "flat",
+            default: 0.05,
+            unit: Unit::Ratio,
+            help: "interquartile range over median of the bytes a second below which they count as flat",
+        },
+        Threshold {
+            name: "floor",
+            default: 1_000_000.0,
+            unit: Unit::BytesPerSecond,
+            help: "bytes a second below which no link of a server is full",
+        },
+    ],
+    rivals: &[RivalRow {
+        rule: "network-path",
+        told_by: "the link's size: declare 'link' for this Redis, and bytes at the limit convict the link",
+    }],
+    absorbs: &["shard-hot", "slow-to-answer", "hit-but-slow", "slow-commands", "big-key"],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some((node, bytes)) = scene.worst_node(shard, |node| link_load(scene, node)) else {
+        return Judgement::Unknown(scene.missing(shard));
+    };
+    let shown = show(bytes.value, Unit::BytesPerSecond);
+    let answers = answer_times(scene, &shard.component_of());
+    let link = scene.settings.component(shard).and_then(|component| component.link);
+    if let Some(link) = link {
+        let share = bytes.value / link;
+        if share < limits.of("link") {
+            return Judgement::Clear(format!("{shown}, {} of its link", show(share, Unit::Ratio)));
+        }
+        let limit = Baseline { typical: link, spread: None, from: BaselineFrom::Declared };
+        let first = evidence(direction(scene, &node), bytes, Some(link * limits.of("link")), Some(limit));
+        return Breach::new(
+            format!(
+                "{shown} at {}, {} of its {} link{}",
+                node.address().unwrap_or("its node"),
+                show(share, Unit::Ratio),
+                show(link, Unit::BytesPerSecond),
+                answers_sentence(&answers, shard),
+            ),
+            format!("#{} link full", shard.shard_index().unwrap_or(0)),
+            share / limits.of("link"),
+            with_answers(first, scene, &node, &answers, shard),
+        )
+        .judged();
+    }
+    judge_without_link(scene, shard, limits, &Undeclared { node, bytes, answers })
+}
+
+struct Undeclared {
+    node: Subject,
+    bytes: Seen,
+    answers: std::rc::Rc<Peers>,
+}
+
+fn judge_without_link(
+    scene: &Scene<'_>,
+    shard: &Subject,
+    limits: &Limits<'_>,
+    seen: &Undeclared,
+) -> Judgement {
+    let Undeclared { node, bytes, answers } = seen;
+    let shown = show(bytes.value, Unit::BytesPerSecond);
+    let slow = answers
+        .of(shard)
+        .zip(answers.median_of_others(shard))
+        .is_some_and(|(own, others)| own >= 0.005 && own >= limits.of("skew") * others);
+    if bytes.value < limits.of("floor") || !slow {
+        return Judgement::Clear(format!("{shown}, and it answers as fast as the others (no link declared)"));
+    }
+    let group =
+        scene.shards("bytes", &shard.component_of(), |node| link_load(scene, node).map(|seen| seen.value));
+    let others = group.median_of_others(shard).unwrap_or(0.0);
+    let peers = Baseline { typical: others, spread: None, from: BaselineFrom::Peers };
+    let numbers = with_answers(
+        evidence(direction(scene, node), *bytes, None, Some(peers)),
+        scene,
+        node,
+        answers,
+        shard,
+    );
+    let recent = scene.store.points(node, direction(scene, node), None).and_then(|points| {
+        typical(points.since(scene.now - scene.settings.interval * 10).map(|seen| seen.value))
+    });
+    let flat =
+        recent.is_some_and(|(median, spread, points)| points >= 5 && spread <= limits.of("flat") * median);
+    let skewed = bytes.value >= limits.of("skew") * others;
+    if !flat && !skewed {
+        return Judgement::Clear(format!("{shown}, neither flat nor above the others (no link declared)"));
+    }
+    let how = if flat { "flat" } else { "far above the others" };
+    let breach = Breach::new(
+        format!("{shown}, {how}{}; no link is declared", answers_sentence(answers, shard)),
+        format!("#{} bytes {how}", shard.shard_index().unwrap_or(0)),
+        bytes.value / others.max(limits.of("floor")),
+        numbers,
+    )
+    .with_rival(&RULE.rivals[0]);
+    breach.at_most(if flat { Confidence::Medium } else { Confidence::Low }).judged()
+}
+
+/// The greater of the bytes into and out of a node's link, replication included; where the nodes of a host share
+/// its link, those of all of them.
+fn link_load(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
+    let shared = scene.settings.component(node).is_none_or(|component| component.link_shared_by_host);
+    let own = node_bytes(scene, node)?;
+    if !shared {
+        return Some(own);
+    }
+    let neighbours = hosts(scene, &node.component_of());
+    let host = neighbours.get(host_of(node))?;
+    let sum = host.iter().filter_map(|neighbour| node_bytes(scene, neighbour)).map(|seen| seen.value).sum();
+    Some(Seen { value: sum, at: own.at })
+}
+
+fn hosts<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> BTreeMap<&'a str, Vec<&'a Subject>> {
+    let mut hosts: BTreeMap<&str, Vec<&Subject>> = BTreeMap::new();
+    for node in scene.world.shards(cluster).iter().flat_map(|shard| &shard.nodes) {
+        hosts.entry(host_of(&node.subject)).or_default().push(&node.subject);
+    }
+    hosts
+}
+
+fn host_of(node: &Subject) -> &str {
+    let address = node.address().unwrap_or_default();
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
+}
+
+fn node_bytes(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
+    let (input, output) = both_ways(scene, node)?;
+    Some(if input.value > output.value { input } else { output })
+}
+
+fn both_ways(scene: &Scene<'_>, node: &Subject) -> Option<(Seen, Seen)> {
+    let replicated = |client: Seen, metric| Seen {
+        value: client.value + scene.present(node, metric).map_or(0.0, |seen| seen.value),
+        ..client
+    };
+    let input = replicated(scene.present(node, REDIS_NET_IN)?, REDIS_NET_REPL_IN);
+    let output = replicated(scene.present(node, REDIS_NET_OUT)?, REDIS_NET_REPL_OUT);
+    Some((input, output))
+}
+
+fn direction(scene: &Scene<'_>, node: &Subject) -> crate::metric::Metric {
+    match both_ways(scene, node) {
+        Some((input, output)) if input.value > output.value => REDIS_NET_IN,
+        _ => REDIS_NET_OUT,
+    }
+}
+
+fn answers_sentence(answers: &Peers, shard: &Subject) -> String {
+    match (answers.of(shard), answers.median_of_others(shard)) {
+        (Some(own), Some(others)) => {
+            format!("; answers in {}, its peers in {}", show(own, Unit::Seconds), show(others, Unit::Seconds))
+        }
+        (Some(own), None) => format!("; answers in {}", show(own, Unit::Seconds)),
+        _ => String::new(),
+    }
+}
+
+fn with_answers(
+    first: Evidence,
+    scene: &Scene<'_>,
+    node: &Subject,
+    answers: &Peers,
+    shard: &Subject,
+) -> Vec<Evidence> {
+    let mut numbers = vec![first];
+    numbers.extend(node_answer_time(scene, node).map(|seen| {
+        let others = answers.median_of_others(shard);
+        let peers = others.map(|typical| Baseline { typical, spread: None, from: BaselineFrom::Peers });
+        evidence(REDIS_ANSWER_TIME, seen, None, peers)
+    }));
+    numbers.extend(
+        super::shard_hot::node_busy(scene, node)
+            .map(|seen| named_evidence("redis.busy".to_owned(), Unit::Ratio, seen, None, None)),
+    );
+    let skew = answers.of(shard).zip(answers.median_of_others(shard));
+    numbers.extend(skew.filter(|(_, others)| *others > 0.0).map(|(own, others)| {
+        let seen = Seen { value: own / others, at: scene.now };
+        named_evidence(
+            format!("time to answer, {} the others", times(own / others)),
+            Unit::Ratio,
+            seen,
+            None,
+            None,
+        )
+    }));
+    numbers
+}

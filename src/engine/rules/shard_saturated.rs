@@ -1,0 +1,53 @@
+//! A Redis node's one executing thread has no time left.
+
+use super::shard_hot::{node_busy, others_sentence};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
+use crate::quantity::show;
+use crate::report::Role;
+use crate::scene::{Scene, evidence};
+use crate::subject::Subject;
+
+pub(super) static RULE: Rule = Rule {
+    id: "shard-saturated",
+    title: "a shard's executing thread is used up",
+    doc: "The main thread's CPU, or the share of time executing commands, is at least 90 % over three \
+          intervals on one of the shard's nodes. Redis executes commands on one thread, so this is a ceiling \
+          whatever the other shards do, and it holds for a standalone server too.",
+    next: "see which commands take the time and which keys they read, then move or split the load; adding \
+           shards does not help a single hot key",
+    watches: Watches::Shards,
+    nature: Nature::Mechanism,
+    role: Role::Trigger,
+    hold: 3,
+    thresholds: &[Threshold {
+        name: "busy",
+        default: 0.9,
+        unit: Unit::Ratio,
+        help: "share of one core; above it queueing dominates",
+    }],
+    rivals: &[RivalRow { rule: "slow-commands", told_by: "the slow log and the time per command" }],
+    absorbs: &["shard-hot", "slow-to-answer", "hit-but-slow", "slow-commands", "big-key"],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some((node, busy)) = scene.worst_node(shard, |node| node_busy(scene, node)) else {
+        return Judgement::Unknown(scene.missing(shard));
+    };
+    let shown = show(busy.value, Unit::Ratio);
+    if busy.value < limits.of("busy") {
+        return Judgement::Clear(format!("busiest node uses {shown} of its executing thread"));
+    }
+    let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limits.of("busy")), None)];
+    numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
+    numbers
+        .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));
+    Breach::new(
+        format!("{shown} of its executing thread is used{}", others_sentence(scene, shard)),
+        format!("#{} CPU {shown}", shard.shard_index().unwrap_or(0)),
+        busy.value / limits.of("busy"),
+        numbers,
+    )
+    .judged()
+}

@@ -1,0 +1,119 @@
+//! A shard executes slow commands.
+
+use std::time::Duration;
+
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{REDIS_ANSWER_TIME, Unit};
+use crate::quantity::show;
+use crate::reading::SlowCommand;
+use crate::report::{KeyEvidence, Role};
+use crate::scene::{Scene, named_evidence};
+use crate::slot::slot_of;
+use crate::store::Seen;
+use crate::subject::Subject;
+use crate::world::keys_of;
+
+pub(super) static RULE: Rule = Rule {
+    id: "slow-commands",
+    title: "a shard executes slow commands",
+    doc: "More than 10 entries of a node's slow log that took at least 10 ms lie in the last 10 minutes, \
+          administrators' and our own commands left out. The slow log times execution alone: waiting for the \
+          network and in queues never shows there, so an empty one exonerates nobody.",
+    next: "open the slow log: replace the command, or bound what it touches",
+    watches: Watches::Shards,
+    nature: Nature::Mechanism,
+    role: Role::Trigger,
+    hold: 1,
+    thresholds: &[
+        Threshold {
+            name: "entries",
+            default: 10.0,
+            unit: Unit::Count,
+            help: "entries in ten minutes above which it is no single accident",
+        },
+        Threshold {
+            name: "took",
+            default: 0.01,
+            unit: Unit::Seconds,
+            help: "execution time from which an entry counts, the servers' own default: a log set finer is no accusation",
+        },
+    ],
+    rivals: &[RivalRow { rule: "shard-saturated", told_by: "the CPU of the node that ran them" }],
+    absorbs: &["hit-but-slow", "big-key"],
+    judge,
+};
+
+/// The span in which entries are counted.
+const SPAN: Duration = Duration::from_secs(600);
+
+fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(place) = scene.world.shard(shard) else {
+        return Judgement::Unknown("no such shard any more".to_owned());
+    };
+    let mut worst: Option<(usize, &Subject)> = None;
+    let mut readable = false;
+    for node in &place.nodes {
+        let Some(state) = scene.world.source(&node.subject) else { continue };
+        readable |= scene.latest(&node.subject, REDIS_ANSWER_TIME).is_some()
+            && !state.unavailable.iter().any(|(what, _)| what.as_str().starts_with("SLOWLOG"));
+        let count = counted(scene, &node.subject, limits).count();
+        if worst.is_none_or(|(most, _)| count > most) {
+            worst = Some((count, &node.subject));
+        }
+    }
+    let Some((count, node)) = worst.filter(|_| readable) else {
+        return Judgement::Unknown(format!("slow log not readable: {}", scene.missing(shard)));
+    };
+    if count as f64 <= limits.of("entries") {
+        return Judgement::Clear(format!(
+            "{count} entries of at least {} in 10 min (the log sees execution alone)",
+            show(limits.of("took"), Unit::Seconds)
+        ));
+    }
+    let longest = counted(scene, node, limits).map(|command| command.took).max().unwrap_or_default();
+    let oldest = counted(scene, node, limits).map(|command| command.at).min().unwrap_or(scene.now);
+    let mut keys: Vec<_> = keys_of(counted(scene, node, limits).cloned()).into_iter().collect();
+    keys.sort_by_key(|(key, times)| (std::cmp::Reverse(*times), key.clone()));
+    let mut breach = Breach::new(
+        format!(
+            "{count} commands of at least {} in 10 min at {}, the longest {}",
+            show(limits.of("took"), Unit::Seconds),
+            node.address().unwrap_or("its node"),
+            show(longest.as_secs_f64(), Unit::Seconds)
+        ),
+        format!("#{} slow commands", shard.shard_index().unwrap_or(0)),
+        count as f64 / limits.of("entries"),
+        vec![named_evidence(
+            "slow-log entries in 10 min".to_owned(),
+            Unit::Count,
+            Seen { value: count as f64, at: scene.now },
+            Some(limits.of("entries")),
+            None,
+        )],
+    )
+    .dated(oldest);
+    breach.keys = keys
+        .into_iter()
+        .take(3)
+        .map(|(key, times)| KeyEvidence {
+            slot: slot_of(key.as_str().as_bytes()),
+            bytes: None,
+            shard: shard.clone(),
+            what: format!("{times} slow commands"),
+            key,
+        })
+        .collect();
+    breach.judged()
+}
+
+fn counted<'a>(
+    scene: &'a Scene<'_>,
+    node: &Subject,
+    limits: &Limits<'_>,
+) -> impl Iterator<Item = &'a SlowCommand> {
+    let (from, took) = (scene.now - SPAN, limits.of("took"));
+    scene
+        .world
+        .slow_log(node)
+        .filter(move |command| !command.excluded && command.at >= from && command.took.as_secs_f64() >= took)
+}

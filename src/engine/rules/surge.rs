@@ -1,0 +1,92 @@
+//! Real traffic rose.
+
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, Unit};
+use crate::quantity::{show, times};
+use crate::report::Role;
+use crate::scene::{Scene, evidence, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+pub(super) static RULE: Rule = Rule {
+    id: "surge",
+    title: "original requests rose",
+    doc: "Original requests are at least twice their healthy rate, their successes rise with them, and attempts \
+          per original are flat: it is traffic and not a storm of retries. Without a count of attempts the two \
+          cannot be told apart and the rule answers Unknown.",
+    next: "see whether what is below has room: queue, batch fill, the busiest shard; scale on waiting requests",
+    watches: Watches::Components(&[Kind::Client]),
+    nature: Nature::Circumstance,
+    role: Role::Trigger,
+    hold: 3,
+    thresholds: &[
+        Threshold { name: "rise", default: 2.0, unit: Unit::Ratio, help: "multiple of the healthy rate" },
+        Threshold {
+            name: "retries",
+            default: 0.1,
+            unit: Unit::Ratio,
+            help: "retries per original above which it may be a storm",
+        },
+        Threshold {
+            name: "floor",
+            default: 10.0,
+            unit: Unit::PerSecond,
+            help: "requests a second below which a multiple means nothing",
+        },
+    ],
+    rivals: &[RivalRow { rule: "retry-storm", told_by: "attempts per original, and goodput" }],
+    absorbs: &[],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(originals) = scene.total(client, CLIENT_ORIGINALS) else {
+        return Judgement::Unknown(format!("no count of original requests: {}", scene.missing(client)));
+    };
+    let Some(healthy) = scene.total_baseline(client, CLIENT_ORIGINALS) else {
+        return Judgement::Unknown("no healthy rate to compare with yet".to_owned());
+    };
+    let rise = originals.value / healthy.typical.max(limits.of("floor"));
+    let shown = format!(
+        "{} original requests, {} the healthy {}",
+        show(originals.value, Unit::PerSecond),
+        times(rise),
+        show(healthy.typical, Unit::PerSecond)
+    );
+    if rise < limits.of("rise") {
+        return Judgement::Clear(shown);
+    }
+    let Some(attempts) = scene.total(client, CLIENT_ATTEMPTS) else {
+        return Judgement::Unknown(format!("{shown}: surge or storm? no count of attempts"));
+    };
+    let retries = (attempts.value / originals.value - 1.0).max(0.0);
+    let successes = scene.total(client, CLIENT_SUCCESSES);
+    let healthy_successes = scene.total_baseline(client, CLIENT_SUCCESSES);
+    let goodput_rose = successes
+        .zip(healthy_successes)
+        .is_none_or(|(now, healthy)| now.value >= healthy.typical * limits.of("rise") * 0.8);
+    if retries >= limits.of("retries") || !goodput_rose {
+        return Judgement::Clear(format!(
+            "{shown}, with {} retries: no plain surge",
+            show(retries, Unit::Ratio)
+        ));
+    }
+    let seen = Seen { value: retries, at: attempts.at };
+    let limit = healthy.typical * limits.of("rise");
+    Breach::new(
+        format!("{shown}, retries flat at {}", show(retries, Unit::Ratio)),
+        format!("traffic {}", times(rise)),
+        rise / limits.of("rise"),
+        vec![
+            evidence(CLIENT_ORIGINALS, originals, Some(limit), Some(healthy)),
+            named_evidence(
+                "retries per original".to_owned(),
+                Unit::Ratio,
+                seen,
+                Some(limits.of("retries")),
+                None,
+            ),
+        ],
+    )
+    .judged()
+}

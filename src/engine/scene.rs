@@ -1,0 +1,348 @@
+//! What a rule sees: the store, the world and the graph at one moment, with the questions that rules ask.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::baseline::{Baseline, LEAST_EVENTS};
+use crate::findings::Findings;
+use crate::graph::Graph;
+use crate::histogram::{Histogram, Percentile};
+use crate::metric::{LOOP_LAG, Metric, STAGE_DURATION, Unit};
+use crate::peers::{Peers, median};
+use crate::report::Evidence;
+use crate::settings::{Baselines, Settings};
+use crate::store::{Seen, Store};
+use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+use crate::time::Moment;
+use crate::world::World;
+
+/// After this many intervals a value is stale: a rule that needs it answers Unknown.
+const STALE_INTERVALS: u32 = 5;
+
+/// Intervals over which a present value is averaged.
+const PRESENT_INTERVALS: u32 = 3;
+
+/// Above this our own loop is too late for our timings to mean anything.
+const LOOP_LAG_LIMIT: f64 = 0.05;
+
+/// Spans over which events are gathered until there are enough for a percentile.
+const WIDENING: &[u64] = &[3, 10, 30, 60, 300];
+
+/// One moment, as rules see it.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// The moment.
+    pub now: Moment,
+    /// When this run began.
+    pub began: Moment,
+    /// Until when nothing was pending or firing.
+    pub calm_until: Option<Moment>,
+    /// What was declared.
+    pub settings: &'a Settings,
+    /// What earlier runs learned.
+    pub saved: &'a Baselines,
+    /// The numbers.
+    pub store: &'a Store,
+    /// Everything else that is known.
+    pub world: &'a World,
+    /// Who calls whom.
+    pub graph: &'a Graph,
+    /// The findings of the rules above, of this evaluation, and of those below, of the last.
+    pub findings: &'a Findings,
+    /// Groups of shards that were compared in this evaluation already.
+    pub(crate) groups: RefCell<BTreeMap<(&'static str, Subject), Rc<Peers>>>,
+}
+
+/// A percentile with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The 99th percentile.
+    pub p99: Percentile,
+    /// What was gained in the window.
+    pub gained: Histogram,
+    /// The end of the window.
+    pub at: Moment,
+}
+
+/// One stage of a service's requests.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// Its name.
+    pub name: RemoteText,
+    /// The dependency it is spent in; `None` for the service's own stages.
+    pub spent_in: Option<Subject>,
+    /// Mean time, seconds.
+    pub mean: f64,
+    /// 99th percentile.
+    pub p99: Option<Percentile>,
+    /// Share of the sum of all stages' means.
+    pub share: f64,
+}
+
+impl Scene<'_> {
+    /// The oldest moment whose data is not stale.
+    pub fn stale_before(&self) -> Moment {
+        self.now - self.settings.interval * STALE_INTERVALS
+    }
+
+    /// The newest value, if it is not stale.
+    pub fn latest(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+        self.store.latest(subject, metric, None).filter(|seen| seen.at >= self.stale_before())
+    }
+
+    /// The mean of the newest points, as many as fall in three intervals; `None` when they are stale.
+    pub fn present(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+        let newest = self.latest(subject, metric)?;
+        let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
+        let points = self.store.points(subject, metric, None)?;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for seen in points.since(from).filter(|seen| seen.at > from) {
+            sum += seen.value;
+            count += 1.0;
+        }
+        (count > 0.0).then(|| Seen { value: sum / count, at: newest.at })
+    }
+
+    /// The median of the last five points of a level; `None` when they are stale.
+    pub fn present_median(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+        let newest = self.latest(subject, metric)?;
+        let points = self.store.points(subject, metric, None)?;
+        let mut values: Vec<f64> =
+            points.since(Moment(i64::MIN)).rev().take(5).map(|seen| seen.value).collect();
+        values.sort_by(f64::total_cmp);
+        Some(Seen { value: median(&values)?, at: newest.at })
+    }
+
+    /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
+    pub fn total(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+        self.over_parts(subject, |part| self.present(part, metric))
+    }
+
+    /// The sum of the lifetime rates of `subject`'s parts; `None` unless every part with the metric has one.
+    pub fn total_baseline(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
+        if let Some(own) = self.baseline(subject, metric, None) {
+            return Some(own);
+        }
+        let mut sum: Option<Baseline> = None;
+        for (part, _) in self.world.parts(subject).filter(|(part, _)| *part != subject) {
+            if self.store.points(part, metric, None).is_none() {
+                continue;
+            }
+            let own = self.baseline(part, metric, None)?;
+            sum = Some(match sum {
+                None => Baseline { spread: None, ..own },
+                Some(sum) => Baseline { typical: sum.typical + own.typical, ..sum },
+            });
+        }
+        sum
+    }
+
+    /// The sum over the parts of `subject`, itself included, of what `of` gives.
+    pub fn over_parts(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<Seen> {
+        self.world
+            .parts(subject)
+            .filter_map(|(part, _)| of(part))
+            .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+    }
+
+    /// A number of every shard of a deployment, compared once per evaluation: the worst of each shard's nodes.
+    pub fn shards(
+        &self,
+        name: &'static str,
+        cluster: &Subject,
+        of_node: impl Fn(&Subject) -> Option<f64>,
+    ) -> Rc<Peers> {
+        let key = (name, cluster.clone());
+        if let Some(group) = self.groups.borrow().get(&key) {
+            return Rc::clone(group);
+        }
+        let values = self
+            .world
+            .shards(cluster)
+            .iter()
+            .filter_map(|shard| {
+                let worst = shard.nodes.iter().filter_map(|node| of_node(&node.subject)).reduce(f64::max)?;
+                Some((shard.subject.clone(), worst))
+            })
+            .collect();
+        let group = Rc::new(Peers::new(values));
+        self.groups.borrow_mut().insert(key, Rc::clone(&group));
+        group
+    }
+
+    /// The node of a shard on which a number is greatest, with the number.
+    pub fn worst_node(
+        &self,
+        shard: &Subject,
+        of_node: impl Fn(&Subject) -> Option<Seen>,
+    ) -> Option<(Subject, Seen)> {
+        let nodes = &self.world.shard(shard)?.nodes;
+        nodes
+            .iter()
+            .filter_map(|node| Some((node.subject.clone(), of_node(&node.subject)?)))
+            .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
+    }
+
+    /// The primary of a shard.
+    pub fn primary(&self, shard: &Subject) -> Option<&Subject> {
+        self.world.shard(shard)?.nodes.iter().find(|node| node.primary).map(|node| &node.subject)
+    }
+
+    /// What a histogram gained between two moments, over all instances of `subject`.
+    pub fn distribution_between(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+        from: Moment,
+        to: Moment,
+    ) -> Option<Histogram> {
+        self.merged(subject, |instance| self.store.gained(instance, metric, part, from, to))
+    }
+
+    /// A histogram's whole life up to first contact, over all instances of `subject`.
+    pub(crate) fn lifetime_distribution(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<Histogram> {
+        self.merged(subject, |instance| {
+            self.store.lifetime_histogram(instance, metric, part).map(|h| (**h).clone())
+        })
+    }
+
+    fn merged(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Histogram>) -> Option<Histogram> {
+        let mut all = self.world.parts(subject).filter_map(|(instance, _)| of(instance));
+        let mut sum = all.next()?;
+        for one in all {
+            // Instances with other buckets cannot be added; the first kind of bucket stands for the service.
+            sum.merge(&one);
+        }
+        Some(sum)
+    }
+
+    /// The present 99th percentile: the shortest of the widening windows that holds 200 events.
+    /// `Err` with how many events there were in the widest, or `None` without fresh data.
+    pub fn p99(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<Result<Observed, f64>> {
+        let at = self.last_scrape(subject, metric, part)?;
+        let mut most = 0.0;
+        for span in WIDENING {
+            let from = at - Duration::from_secs(*span);
+            let Some(gained) = self.distribution_between(subject, metric, part, from, at) else { continue };
+            if gained.count >= LEAST_EVENTS {
+                let p99 = gained.percentile(0.99)?;
+                return Some(Ok(Observed { p99, gained, at }));
+            }
+            most = gained.count.max(most);
+        }
+        Some(Err(most))
+    }
+
+    /// When a histogram of `subject` was last scraped, if that is not stale.
+    fn last_scrape(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Moment> {
+        self.world
+            .parts(subject)
+            .filter_map(|(instance, _)| self.store.last_scrape(instance, metric, part))
+            .max()
+            .filter(|at| *at >= self.stale_before())
+    }
+
+    /// The stages of a service's requests over the last ten seconds, longest first; empty when it has none.
+    pub fn stages(&self, service: &Subject) -> Vec<Stage> {
+        let names: std::collections::BTreeSet<RemoteText> = self
+            .world
+            .parts(service)
+            .flat_map(|(instance, _)| self.store.parts(instance, STAGE_DURATION))
+            .flatten()
+            .collect();
+        let spent_in = self.settings.component(service).map(|component| &component.stages);
+        let mut stages: Vec<Stage> = names
+            .into_iter()
+            .filter_map(|name| {
+                let at = self.last_scrape(service, STAGE_DURATION, Some(&name))?;
+                let from = at - Duration::from_secs(10);
+                let gained = self.distribution_between(service, STAGE_DURATION, Some(&name), from, at)?;
+                Some(Stage {
+                    spent_in: spent_in.and_then(|stages| stages.get(name.as_str())).cloned(),
+                    mean: gained.mean()?,
+                    p99: gained.percentile(0.99),
+                    share: 0.0,
+                    name,
+                })
+            })
+            .collect();
+        let sum: f64 = stages.iter().map(|stage| stage.mean).sum();
+        for stage in &mut stages {
+            stage.share = if sum > 0.0 { stage.mean / sum } else { 0.0 };
+        }
+        stages.sort_by(|one, other| other.mean.total_cmp(&one.mean));
+        stages
+    }
+
+    /// The longest acceptable 99th percentile of a component's requests, in seconds: declared, else half a second.
+    pub fn objective(&self, component: &Subject) -> f64 {
+        let declared = self.settings.component(component).and_then(|declared| declared.objective_p99);
+        declared.map_or(DEFAULT_OBJECTIVE, |objective| objective.as_secs_f64())
+    }
+
+    /// Why our own timings mean nothing at present, if they do not.
+    pub fn observer_is_late(&self) -> Option<String> {
+        let observer = Subject::component(Kind::Observer, "headwater");
+        let lag = self.latest(&observer, LOOP_LAG)?;
+        (lag.value > LOOP_LAG_LIMIT).then(|| {
+            format!(
+                "Headwater's own loop ran {} late: its timings prove nothing",
+                crate::quantity::show(lag.value, Unit::Seconds)
+            )
+        })
+    }
+
+    /// What is missing where a component gives no fresh numbers.
+    pub fn missing(&self, subject: &Subject) -> String {
+        let trouble = self.world.troubles(subject, self.now).into_iter().next();
+        match (trouble, self.world.last_data(subject)) {
+            (Some(trouble), _) => trouble,
+            (None, Some(at)) if at < self.stale_before() => {
+                format!("stale: last data {:.0} s ago", self.now.seconds_after(at))
+            }
+            (None, Some(_)) => "not enough history yet".to_owned(),
+            (None, None) => "no source".to_owned(),
+        }
+    }
+}
+
+/// The objective of a component that declares none, in seconds.
+const DEFAULT_OBJECTIVE: f64 = 0.5;
+
+/// A number as evidence, with its limit and baseline.
+pub fn evidence(metric: Metric, seen: Seen, limit: Option<f64>, baseline: Option<Baseline>) -> Evidence {
+    named_evidence(metric.name().to_owned(), metric.row().unit, seen, limit, baseline)
+}
+
+/// A derived number as evidence under a name of its own.
+pub fn named_evidence(
+    metric: String,
+    unit: Unit,
+    seen: Seen,
+    limit: Option<f64>,
+    baseline: Option<Baseline>,
+) -> Evidence {
+    Evidence {
+        metric,
+        value: seen.value,
+        unit,
+        limit,
+        baseline: baseline.map(|baseline| baseline.typical),
+        baseline_from: baseline.map(|baseline| baseline.from),
+        at: seen.at,
+    }
+}

@@ -1,0 +1,156 @@
+//! From findings to verdicts: the symptom first, then every dependency before what calls it.
+
+mod chain;
+mod shape;
+mod suspects;
+mod symptom;
+mod verdicts;
+
+use std::collections::BTreeSet;
+
+use crate::metric::{REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES};
+use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
+use crate::rules::{BIG_KEY_TROUBLES, Nature, by_id};
+use crate::scene::Scene;
+use crate::subject::{Kind, Subject};
+
+/// The triage of one moment.
+pub fn report(scene: &Scene<'_>) -> Report {
+    let symptom = symptom::worst(scene);
+    let suspects = suspects::ranked(scene, symptom.as_ref());
+    let verdicts = verdicts::of_all(scene, &suspects);
+    let exonerated = verdicts::exonerated(scene, &verdicts);
+    let unknown = unknown(scene, &verdicts);
+    let conclusion = conclusion(scene, &suspects);
+    Report {
+        schema: SCHEMA,
+        name: scene.settings.name.clone(),
+        at: scene.now,
+        conclusion,
+        shape: shape::of(scene),
+        chain: chain::of(scene, symptom.as_ref(), &suspects),
+        next_step: next_step(scene, conclusion, symptom.is_some(), &suspects, &unknown),
+        cost: cost(scene),
+        symptom,
+        verdicts,
+        suspects,
+        exonerated,
+        unknown,
+    }
+}
+
+/// Shards that are suspected of something a big key would explain, and whose keys nobody has looked at.
+pub fn scans_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
+    let mut wanted = BTreeSet::new();
+    for suspect in &report.suspects {
+        let in_question = BIG_KEY_TROUBLES.contains(&suspect.rule.as_str()) && suspect.until.is_none();
+        if in_question
+            && suspect.subject.shard_index().is_some()
+            && scene.world.scan(&suspect.subject).is_none()
+        {
+            wanted.insert(suspect.subject.clone());
+        }
+    }
+    wanted.into_iter().collect()
+}
+
+fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
+    if suspects.iter().any(|suspect| suspect.verdict == Verdict::Guilty) {
+        return Conclusion::Guilty;
+    }
+    let targets = || scene.world.sources().filter(|state| state.source.kind() != Kind::Observer);
+    if targets().all(|state| state.last_data.is_none()) {
+        return Conclusion::NoTarget;
+    }
+    let configured = scene.settings.components.iter().filter(|component| component.has_source);
+    let blind = configured
+        .map(|component| &component.subject)
+        .any(|subject| scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before()));
+    // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
+    let unproven = !suspects.is_empty() && !sees_symptoms(scene);
+    if blind || unproven { Conclusion::Blind } else { Conclusion::Clear }
+}
+
+/// Whether any source shows what callers see.
+fn sees_symptoms(scene: &Scene<'_>) -> bool {
+    scene.findings.iter().any(|finding| {
+        finding.rule.nature == Nature::Symptom && !matches!(finding.state, crate::findings::State::Unknown(_))
+    })
+}
+
+fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec<Unjudged> {
+    let subjects = verdicts
+        .iter()
+        .filter(|row| row.verdict == Verdict::Unknown)
+        .map(|row| Unjudged { subject: row.subject.clone(), missing: row.reason.clone() });
+    // Circumstances never decide a verdict, but a reader should know which of them nobody could look at.
+    let circumstances = scene.findings.iter().filter_map(|finding| match &finding.state {
+        crate::findings::State::Unknown(missing)
+            if matches!(finding.rule.nature, Nature::Circumstance | Nature::Symptom)
+                && !missing.is_empty() =>
+        {
+            Some(Unjudged {
+                subject: finding.subject.clone(),
+                missing: format!("{}: {missing}", finding.rule.id),
+            })
+        }
+        _ => None,
+    });
+    let mut unknown: Vec<Unjudged> = subjects.collect();
+    for row in circumstances {
+        if !unknown.iter().any(|known| known.subject == row.subject) {
+            unknown.push(row);
+        }
+    }
+    unknown
+}
+
+fn next_step(
+    scene: &Scene<'_>,
+    conclusion: Conclusion,
+    suffering: bool,
+    suspects: &[Suspect],
+    unknown: &[Unjudged],
+) -> String {
+    let first = suspects.first();
+    let advice = first.and_then(|suspect| by_id(&suspect.rule)).map(|rule| rule.next);
+    match (conclusion, first, advice) {
+        (Conclusion::NoTarget, ..) => {
+            "no target answered: run 'headwater doctor' to see what is in the way".to_owned()
+        }
+        (Conclusion::Guilty, _, Some(advice)) => advice.to_owned(),
+        (_, Some(suspect), Some(advice)) if suffering => {
+            format!("look at {} first: {advice}", suspect.subject)
+        }
+        (_, Some(suspect), _) if !sees_symptoms(scene) => format!(
+            "{} is abnormal, not proven to be the cause of anything you see: add a source for the service that \
+             suffers",
+            suspect.subject
+        ),
+        (_, Some(suspect), _) => format!("nobody suffers; keep an eye on {}", suspect.subject),
+        (_, None, _) if suffering => match unknown.first() {
+            Some(row) => format!(
+                "nothing seen explains it; look where Headwater is blind: {} ({})",
+                row.subject, row.missing
+            ),
+            None => {
+                "nothing seen explains it: look at what no source covers, and at recent changes".to_owned()
+            }
+        },
+        (Conclusion::Blind, None, _) => match unknown.first() {
+            Some(row) => format!("no verdict without data on {}: {}", row.subject, row.missing),
+            None => "no verdict: a configured source gives no data".to_owned(),
+        },
+        _ => "nothing to do".to_owned(),
+    }
+}
+
+fn cost(scene: &Scene<'_>) -> Cost {
+    let mut cost = Cost::default();
+    for state in scene.world.sources() {
+        let rate = |metric| scene.present(&state.source, metric).map_or(0.0, |seen| seen.value);
+        cost.redis_commands_per_node_per_s = cost.redis_commands_per_node_per_s.max(rate(REDIS_OUR_COMMANDS));
+        cost.bytes_per_s += rate(REDIS_OUR_BYTES) + rate(SCRAPE_BYTES);
+    }
+    cost
+}

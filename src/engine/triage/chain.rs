@@ -1,0 +1,62 @@
+//! From the symptom down to the cause, each link with its number.
+
+use crate::metric::Unit;
+use crate::quantity::show;
+use crate::report::{Link, Suspect, Symptom};
+use crate::rules::client_operations;
+use crate::scene::Scene;
+
+/// The chain from the symptom to the first suspect; only the symptom when there is none.
+pub(super) fn of(scene: &Scene<'_>, symptom: Option<&Symptom>, suspects: &[Suspect]) -> Vec<Link> {
+    let Some(symptom) = symptom else { return vec![] };
+    let service = symptom.subject.component_of();
+    let mut links = vec![Link { subject: symptom.subject.clone(), text: short(symptom) }];
+    let Some(cause) = suspects.first() else { return links };
+    let component = cause.subject.component_of();
+    let stages = scene.stages(&service);
+    let stage = stages.iter().find(|stage| match &stage.spent_in {
+        Some(spent_in) => scene.graph.below(spent_in).contains_key(&component),
+        None => component == service,
+    });
+    links.extend(stage.map(|stage| Link {
+        subject: service.clone(),
+        text: format!(
+            "{} {} ({})",
+            stage.name.as_str().replace('_', " "),
+            show(stage.mean, Unit::Seconds),
+            show(stage.share, Unit::Ratio)
+        ),
+    }));
+    if component.kind() == crate::subject::Kind::Redis {
+        let slowest = client_operations(scene, &service)
+            .into_iter()
+            .max_by(|(_, one), (_, other)| one.p99.number().total_cmp(&other.p99.number()));
+        links.extend(slowest.map(|(name, observed)| Link {
+            subject: service.clone(),
+            text: format!(
+                "{} {}{}",
+                name.map_or("read".to_owned(), |name| name.as_str().to_owned()),
+                observed.p99.sign(),
+                show(observed.p99.number(), Unit::Seconds)
+            ),
+        }));
+    }
+    if component != service {
+        let short =
+            scene.findings.get(&cause.rule, &cause.subject).and_then(|finding| finding.breach.as_ref());
+        links.extend(short.map(|breach| Link { subject: cause.subject.clone(), text: breach.short.clone() }));
+    }
+    if let Some(key) = cause.keys.first() {
+        let size = key.bytes.map_or(String::new(), |bytes| format!(" {}", show(bytes as f64, Unit::Bytes)));
+        links.push(Link { subject: key.shard.clone(), text: format!("{}{size}", key.key) });
+    }
+    links
+}
+
+fn short(symptom: &Symptom) -> String {
+    let value = show(symptom.evidence.value, symptom.evidence.unit);
+    match symptom.evidence.unit {
+        Unit::Seconds => format!("p99 {value}"),
+        _ => format!("errors {value}"),
+    }
+}

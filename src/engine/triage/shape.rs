@@ -1,0 +1,79 @@
+//! The form of the failure, before any cause: slow, refused, flooded or fine.
+
+use crate::findings::{Finding, State};
+use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, REQUESTS, Unit};
+use crate::quantity::show;
+use crate::report::{Shape, ShapeKind};
+use crate::rules::Nature;
+use crate::scene::Scene;
+use crate::subject::{Kind, Subject};
+
+/// Attempts per original from which retries are a storm.
+const STORM_ATTEMPTS: f64 = 1.5;
+
+/// The form of the failure with the numbers that say so.
+pub(super) fn of(scene: &Scene<'_>) -> Shape {
+    let firing = |rule: &str| {
+        scene
+            .findings
+            .iter()
+            .filter(|finding| finding.rule.id == rule && finding.counts())
+            .max_by(|one, other| severity(one).total_cmp(&severity(other)))
+    };
+    let (slow, failing, surging) = (firing("latency-shift"), firing("error-shift"), firing("surge"));
+    let numbers = numbers(scene, slow, failing);
+    let attempts = attempts_per_original(scene);
+    let (kind, words) = match (slow, failing) {
+        _ if !sees(scene) => (ShapeKind::Unknown, "no source shows what callers see"),
+        (slow, failing) if attempts >= STORM_ATTEMPTS && (slow.is_some() || failing.is_some()) => {
+            (ShapeKind::Storm, "attempts rise over originals")
+        }
+        (Some(_), _) | (_, Some(_)) if surging.is_some() => {
+            (ShapeKind::Surge, "originals rose, and callers suffer")
+        }
+        (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, "slow, then errors"),
+        (Some(_), None) => (ShapeKind::SlowOnly, "slow, without more errors"),
+        (None, Some(_)) => (ShapeKind::ErrorsOnly, "errors, without waiting"),
+        (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
+        (None, None) => (ShapeKind::Calm, "nothing that callers could see"),
+    };
+    let sentence = if numbers.is_empty() { words.to_owned() } else { format!("{words}: {numbers}") };
+    Shape { kind, sentence }
+}
+
+fn severity(finding: &Finding) -> f64 {
+    finding.breach.as_ref().map_or(0.0, |breach| breach.severity)
+}
+
+fn sees(scene: &Scene<'_>) -> bool {
+    scene
+        .findings
+        .iter()
+        .any(|finding| finding.rule.nature == Nature::Symptom && !matches!(finding.state, State::Unknown(_)))
+}
+
+fn services<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = &'a Subject> {
+    scene.graph.components().filter(|component| component.kind() == Kind::Service)
+}
+
+fn numbers(scene: &Scene<'_>, slow: Option<&Finding>, failing: Option<&Finding>) -> String {
+    let mut parts: Vec<String> = [slow, failing].into_iter().flatten().map(Finding::sentence).collect();
+    if failing.is_none() {
+        let sum = |metric| {
+            services(scene).filter_map(|s| scene.total(s, metric)).map(|seen| seen.value).sum::<f64>()
+        };
+        let (errors, requests) = (sum(ERRORS), sum(REQUESTS));
+        if requests > 0.0 {
+            parts.push(format!("errors {}", show(errors / requests, Unit::Ratio)));
+            parts.push(show(requests, Unit::PerSecond));
+        }
+    }
+    parts.join(", ")
+}
+
+fn attempts_per_original(scene: &Scene<'_>) -> f64 {
+    let clients = || scene.graph.components().filter(|component| component.kind() == Kind::Client);
+    let sum = |metric| clients().filter_map(|c| scene.total(c, metric)).map(|seen| seen.value).sum::<f64>();
+    let originals = sum(CLIENT_ORIGINALS);
+    if originals > 0.0 { sum(CLIENT_ATTEMPTS) / originals } else { 1.0 }
+}

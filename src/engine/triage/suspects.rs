@@ -1,0 +1,156 @@
+//! Candidate causes: which findings accuse, what they absorb, and in which order they are named.
+
+use std::collections::BTreeSet;
+
+use crate::findings::Finding;
+use crate::report::{Confidence, KeyEvidence, Suspect, Symptom, Verdict};
+use crate::rules::{Nature, RULES};
+use crate::scene::Scene;
+use crate::subject::Subject;
+
+/// Share of the symptom's time that must be spent in a dependency for its trouble to explain the symptom.
+const EXPLAINING_SHARE: f64 = 0.3;
+
+/// The suspects, guilty first, best first.
+pub(super) fn ranked(scene: &Scene<'_>, symptom: Option<&Symptom>) -> Vec<Suspect> {
+    let accusing: Vec<&Finding> = scene
+        .findings
+        .iter()
+        .filter(|finding| finding.rule.nature != Nature::Symptom && finding.counts())
+        .collect();
+    let reachable = symptom.map(|symptom| reachable(scene, &symptom.subject));
+    let mut suspects: Vec<(usize, f64, Suspect)> = accusing
+        .iter()
+        .filter(|finding| !is_absorbed(finding, &accusing))
+        .filter_map(|finding| {
+            let place = RULES.iter().position(|rule| rule.id == finding.rule.id)?;
+            let suspect = suspect(scene, finding, &accusing, symptom, reachable.as_ref())?;
+            Some((place, finding.breach.as_ref()?.severity, suspect))
+        })
+        .collect();
+    suspects.sort_by(|(place, severity, one), (other_place, other_severity, other)| {
+        let onset = |suspect: &Suspect| (!suspect.since.before, suspect.since.at);
+        one.verdict
+            .cmp(&other.verdict)
+            .then(other.confidence.cmp(&one.confidence))
+            .then(place.cmp(other_place))
+            .then(other_severity.total_cmp(severity))
+            .then(onset(one).cmp(&onset(other)))
+            .then(one.subject.cmp(&other.subject))
+    });
+    suspects.into_iter().map(|(_, _, suspect)| suspect).collect()
+}
+
+/// What can be the cause of a symptom: all that the subject calls, and all that calls it.
+fn reachable(scene: &Scene<'_>, symptom: &Subject) -> BTreeSet<Subject> {
+    let component = symptom.component_of();
+    scene.graph.below(&component).into_keys().chain(scene.graph.above(&component).into_keys()).collect()
+}
+
+fn absorbs(one: &Finding, other: &Finding) -> bool {
+    one.rule.absorbs.contains(&other.rule.id)
+        && (one.subject.contains(&other.subject) || other.subject.contains(&one.subject))
+}
+
+fn is_absorbed(finding: &Finding, accusing: &[&Finding]) -> bool {
+    accusing.iter().any(|other| absorbs(other, finding) && !absorbs(finding, other))
+}
+
+fn suspect(
+    scene: &Scene<'_>,
+    finding: &Finding,
+    accusing: &[&Finding],
+    symptom: Option<&Symptom>,
+    reachable: Option<&BTreeSet<Subject>>,
+) -> Option<Suspect> {
+    let breach = finding.breach.as_ref()?;
+    let component = finding.subject.component_of();
+    let in_reach = reachable.is_some_and(|reachable| reachable.contains(&component));
+    let share = symptom.and_then(|symptom| share_of(scene, symptom, &component));
+    let confidence = confidence(finding, in_reach, share).min(breach.at_most);
+    let convicts = finding.rule.nature == Nature::Mechanism
+        && in_reach
+        && breach.rivals.is_empty()
+        && confidence > Confidence::Low;
+    let absorbed: Vec<&&Finding> = accusing.iter().filter(|other| absorbs(finding, other)).collect();
+    let mut evidence = breach.evidence.clone();
+    let mut keys = breach.keys.clone();
+    for other in absorbed.iter().filter_map(|other| other.breach.as_ref()) {
+        evidence.extend(other.evidence.iter().cloned());
+        add_keys(&mut keys, &other.keys);
+    }
+    let mut sentence = breach.sentence.clone();
+    if let Some(share) = share.filter(|share| *share < EXPLAINING_SHARE) {
+        let spent = crate::quantity::show(share, crate::metric::Unit::Ratio);
+        sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
+    }
+    Some(Suspect {
+        subject: finding.subject.clone(),
+        rule: finding.rule.id.to_owned(),
+        role: finding.rule.role,
+        confidence,
+        verdict: if convicts { Verdict::Guilty } else { Verdict::Suspect },
+        since: finding.since,
+        until: finding.until(),
+        sentence,
+        rivals: breach.rivals.clone(),
+        explains: absorbed
+            .iter()
+            .map(|other| other.rule.id.to_owned())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        evidence,
+        keys,
+    })
+}
+
+fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confidence {
+    match (finding.rule.nature, in_reach, share) {
+        (Nature::Mechanism, true, Some(share)) if share < EXPLAINING_SHARE => Confidence::Low,
+        (Nature::Mechanism, true, Some(_)) => Confidence::High,
+        (Nature::Mechanism, true, None) => Confidence::Medium,
+        (Nature::Circumstance, true, _) => Confidence::Medium,
+        _ => Confidence::Low,
+    }
+}
+
+/// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
+/// whichever is greater. `None` where no stage is placed in it: then nobody knows.
+fn share_of(scene: &Scene<'_>, symptom: &Symptom, component: &Subject) -> Option<f64> {
+    let service = symptom.subject.component_of();
+    if *component == service {
+        return Some(1.0);
+    }
+    let stages = scene.stages(&service);
+    let slowest = stages.iter().filter_map(|stage| stage.p99).map(|p99| p99.number()).fold(0.0, f64::max);
+    stages
+        .iter()
+        .filter(|stage| {
+            stage.spent_in.as_ref().is_some_and(|spent| scene.graph.below(spent).contains_key(component))
+        })
+        .map(|stage| {
+            let of_slowest = stage.p99.filter(|_| slowest > 0.0).map_or(0.0, |p99| p99.number() / slowest);
+            stage.share.max(of_slowest * stage_weight(stage.mean, symptom))
+        })
+        .reduce(f64::max)
+}
+
+/// A stage's slow tail counts only where it is a visible part of the symptom: a fifth of its value.
+fn stage_weight(mean: f64, symptom: &Symptom) -> f64 {
+    let visible =
+        symptom.evidence.unit != crate::metric::Unit::Seconds || mean >= symptom.evidence.value / 20.0;
+    if visible { 1.0 } else { 0.0 }
+}
+
+fn add_keys(keys: &mut Vec<KeyEvidence>, more: &[KeyEvidence]) {
+    for key in more {
+        match keys.iter_mut().find(|known| known.key == key.key) {
+            Some(known) => {
+                known.bytes = known.bytes.or(key.bytes);
+                known.what = format!("{}, {}", known.what, key.what);
+            }
+            None => keys.push(key.clone()),
+        }
+    }
+}

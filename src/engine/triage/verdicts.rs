@@ -1,0 +1,151 @@
+//! Guilty, suspect, unknown or innocent, for everything that is known.
+
+use std::collections::BTreeMap;
+
+use crate::findings::{Finding, State};
+use crate::report::{Exonerated, SubjectVerdict, Suspect, Verdict};
+use crate::rules::Nature;
+use crate::scene::Scene;
+use crate::subject::Subject;
+
+/// The verdict on every component, shard and instance; guilty first, then in the order of the visit.
+pub(super) fn of_all(scene: &Scene<'_>, suspects: &[Suspect]) -> Vec<SubjectVerdict> {
+    let rows = by_subject(scene);
+    let mut verdicts = vec![];
+    for component in scene.graph.dependencies_first() {
+        let parts = parts(scene, &component);
+        let part_verdicts: Vec<SubjectVerdict> =
+            parts.iter().map(|part| of_part(scene, part, &rows, suspects)).collect();
+        verdicts.push(of_component(scene, &component, &part_verdicts, &rows, suspects));
+        verdicts.extend(part_verdicts);
+    }
+    verdicts.sort_by_key(|row| row.verdict);
+    verdicts
+}
+
+/// Who is innocent, and which rules earned it that.
+pub(super) fn exonerated(scene: &Scene<'_>, verdicts: &[SubjectVerdict]) -> Vec<Exonerated> {
+    let rows = by_subject(scene);
+    verdicts
+        .iter()
+        .filter(|row| row.verdict == Verdict::Innocent)
+        .map(|row| {
+            let mut by: Vec<String> =
+                deciding(&row.subject, &rows).iter().map(|f| f.rule.id.to_owned()).collect();
+            by.dedup();
+            let mut seen = std::collections::BTreeSet::new();
+            by.retain(|rule| seen.insert(rule.clone()));
+            Exonerated { subject: row.subject.clone(), by }
+        })
+        .collect()
+}
+
+type Rows<'a> = BTreeMap<&'a Subject, Vec<&'a Finding>>;
+
+fn by_subject<'a>(scene: &'a Scene<'_>) -> Rows<'a> {
+    let mut rows: Rows<'a> = BTreeMap::new();
+    for finding in scene.findings.iter() {
+        rows.entry(&finding.subject).or_default().push(finding);
+    }
+    rows
+}
+
+/// What is judged below a component: its shards, or its instances where there are several.
+fn parts(scene: &Scene<'_>, component: &Subject) -> Vec<Subject> {
+    let shards: Vec<Subject> =
+        scene.world.shards(component).iter().map(|shard| shard.subject.clone()).collect();
+    if !shards.is_empty() {
+        return shards;
+    }
+    let instances: Vec<Subject> = scene
+        .world
+        .parts(component)
+        .filter(|(part, _)| *part != component)
+        .map(|(part, _)| part.clone())
+        .collect();
+    if instances.len() > 1 { instances } else { vec![] }
+}
+
+/// The findings that decide on a subject: of the rules that name a mechanism or support one, on it or on its
+/// parts; where no such rule watches its kind, those of circumstances.
+fn deciding<'a>(subject: &Subject, rows: &Rows<'a>) -> Vec<&'a Finding> {
+    let within: Vec<&Finding> = rows
+        .range::<&Subject, _>(subject..)
+        .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
+        .filter(|(part, _)| subject.contains(part))
+        .flat_map(|(_, findings)| findings.iter().copied())
+        .collect();
+    let of = |natures: &[Nature]| -> Vec<&'a Finding> {
+        within.iter().copied().filter(|finding| natures.contains(&finding.rule.nature)).collect()
+    };
+    let strong = of(&[Nature::Mechanism, Nature::Support]);
+    if strong.is_empty() { of(&[Nature::Circumstance]) } else { strong }
+}
+
+fn of_part(scene: &Scene<'_>, part: &Subject, rows: &Rows<'_>, suspects: &[Suspect]) -> SubjectVerdict {
+    let (verdict, reason) = accused(part, suspects).unwrap_or_else(|| judge(scene, part, rows));
+    row(scene, part, verdict, reason)
+}
+
+fn of_component(
+    scene: &Scene<'_>,
+    component: &Subject,
+    parts: &[SubjectVerdict],
+    rows: &Rows<'_>,
+    suspects: &[Suspect],
+) -> SubjectVerdict {
+    let own = suspects.iter().find(|suspect| suspect.subject == *component);
+    let worst_part = parts.iter().min_by_key(|part| part.verdict);
+    let (verdict, reason) = match (own, worst_part) {
+        (Some(own), part) if part.is_none_or(|part| own.verdict <= part.verdict) => {
+            (own.verdict, own.sentence.clone())
+        }
+        (_, Some(part)) if part.verdict != Verdict::Innocent => {
+            (part.verdict, format!("{}: {}", part.subject, part.reason))
+        }
+        (_, Some(_)) => {
+            let (verdict, reason) = judge(scene, component, rows);
+            let all = format!("all {} parts are innocent", parts.len());
+            (verdict, if verdict == Verdict::Innocent { all } else { reason })
+        }
+        _ => accused(component, suspects).unwrap_or_else(|| judge(scene, component, rows)),
+    };
+    row(scene, component, verdict, reason)
+}
+
+fn row(scene: &Scene<'_>, subject: &Subject, verdict: Verdict, reason: String) -> SubjectVerdict {
+    let age_s = scene.world.last_data(subject).map(|at| scene.now.seconds_after(at));
+    SubjectVerdict { subject: subject.clone(), verdict, reason, age_s }
+}
+
+/// The verdict by the first suspect that is this subject or a part of it.
+fn accused(subject: &Subject, suspects: &[Suspect]) -> Option<(Verdict, String)> {
+    let suspect = suspects.iter().find(|suspect| subject.contains(&suspect.subject))?;
+    Some((suspect.verdict, suspect.sentence.clone()))
+}
+
+fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, String) {
+    let findings = deciding(subject, rows);
+    if findings.is_empty() {
+        let missing = match scene.world.last_data(subject) {
+            Some(_) => "no rule looks at it yet".to_owned(),
+            None => scene.missing(subject),
+        };
+        return (Verdict::Unknown, missing);
+    }
+    let mut seen = vec![];
+    for finding in &findings {
+        match &finding.state {
+            State::Clear(detail) => seen.push(detail.as_str()),
+            State::Unknown(missing) => {
+                return (Verdict::Unknown, format!("not seen: {} ({missing})", finding.rule.id));
+            }
+            State::Pending => {
+                return (Verdict::Unknown, format!("{} stirs: {}", finding.rule.id, finding.sentence()));
+            }
+            State::Firing | State::Ended(_) => {}
+        }
+    }
+    seen.dedup();
+    (Verdict::Innocent, seen.into_iter().take(3).collect::<Vec<_>>().join("; "))
+}

@@ -1,0 +1,251 @@
+//! What is known apart from numbers: who answered when, the shape of each deployment, slow logs, scans.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use crate::metric::{MetricName, PROCESS_START, REDIS_UPTIME};
+use crate::reading::{Event, Fault, FaultKind, Reading, Scan, Shard, SlowCommand, Topology, Value};
+use crate::snapshot::SourceState;
+use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// Slow-log entries kept per node: what a server keeps by default.
+const SLOW_COMMANDS_KEPT: usize = 128;
+
+/// Everything that is known apart from numbers.
+#[derive(Debug, Default)]
+pub struct World {
+    sources: BTreeMap<Subject, SourceState>,
+    topologies: BTreeMap<Subject, Topology>,
+    slow: BTreeMap<Subject, VecDeque<SlowCommand>>,
+    scans: BTreeMap<Subject, Scan>,
+    /// When there last was a number about a subject.
+    data: BTreeMap<Subject, Moment>,
+}
+
+/// What a reading means beyond its numbers.
+#[derive(Debug, Default)]
+pub struct Consequences {
+    /// Whether the target's process is a new one, so that totals began anew.
+    pub restarted: bool,
+    /// How long the target's process had been running.
+    pub uptime: Option<Duration>,
+    /// Subjects that have left their deployment for good.
+    pub gone: Vec<Subject>,
+}
+
+impl World {
+    /// Takes a reading's events and faults.
+    pub fn take(&mut self, reading: &Reading) -> Consequences {
+        let mut consequences = Consequences { uptime: uptime(reading), ..Consequences::default() };
+        let state = self.sources.entry(reading.source.clone()).or_insert_with(|| SourceState {
+            source: reading.source.clone(),
+            last_data: None,
+            late_since: None,
+            fault: None,
+            dialects: vec![],
+            unavailable: vec![],
+        });
+        if let Some(fault) = reading.faults.first() {
+            let since = match &state.fault {
+                Some((since, before)) if before.kind == fault.kind => *since,
+                _ => reading.at,
+            };
+            state.fault = Some((since, fault.clone()));
+        }
+        if !reading.samples.is_empty() {
+            state.last_data = Some(reading.at);
+            state.late_since = None;
+            if reading.faults.is_empty() {
+                state.fault = None;
+            }
+        } else if reading.faults.iter().any(|fault| fault.kind == FaultKind::Unreachable) {
+            state.late_since = None;
+        }
+        let mut before: Option<&Subject> = None;
+        for sample in &reading.samples {
+            if before != Some(&sample.subject) {
+                before = Some(&sample.subject);
+                match self.data.get_mut(&sample.subject) {
+                    Some(at) => *at = reading.at,
+                    None => {
+                        self.data.insert(sample.subject.clone(), reading.at);
+                    }
+                }
+            }
+        }
+        for event in &reading.events {
+            self.take_event(&reading.source, event, &mut consequences);
+        }
+        consequences
+    }
+
+    fn take_event(&mut self, source: &Subject, event: &Event, consequences: &mut Consequences) {
+        match event {
+            Event::Topology(topology) => consequences.gone.extend(self.replace_topology(topology)),
+            Event::Late(since) => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.late_since.get_or_insert(*since);
+                }
+            }
+            Event::Restarted => consequences.restarted = true,
+            Event::SlowCommand(command) => {
+                let log = self.slow.entry(source.clone()).or_default();
+                if log.len() >= SLOW_COMMANDS_KEPT {
+                    log.pop_front();
+                }
+                log.push_back(command.clone());
+            }
+            Event::Scan(scan) => {
+                self.scans.insert(scan.shard.clone(), scan.clone());
+            }
+            Event::Dialects(dialects) => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.dialects.clone_from(dialects);
+                }
+            }
+            Event::Unavailable { what, why } => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.unavailable.retain(|(known, _)| known != what);
+                    state.unavailable.push((what.clone(), why.clone()));
+                }
+            }
+        }
+    }
+
+    /// Takes a deployment's new shape; returns the nodes that are in it no more.
+    fn replace_topology(&mut self, topology: &Topology) -> Vec<Subject> {
+        let nodes = |topology: &Topology| -> BTreeSet<Subject> {
+            topology.shards.iter().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
+        };
+        let now = nodes(topology);
+        let gone: Vec<_> = self
+            .topologies
+            .get(&topology.cluster)
+            .map(|before| nodes(before).difference(&now).cloned().collect())
+            .unwrap_or_default();
+        for node in &gone {
+            self.sources.remove(node);
+            self.slow.remove(node);
+            self.data.remove(node);
+        }
+        self.topologies.insert(topology.cluster.clone(), topology.clone());
+        gone
+    }
+
+    /// Every source's state, in order.
+    pub fn sources(&self) -> impl Iterator<Item = &SourceState> {
+        self.sources.values()
+    }
+
+    /// One source's state.
+    pub fn source(&self, source: &Subject) -> Option<&SourceState> {
+        self.sources.get(source)
+    }
+
+    /// The Redis deployments that are known.
+    pub fn topologies(&self) -> impl Iterator<Item = &Topology> {
+        self.topologies.values()
+    }
+
+    /// The shards of a deployment.
+    pub fn shards(&self, cluster: &Subject) -> &[Shard] {
+        self.topologies.get(cluster).map_or(&[], |topology| &topology.shards)
+    }
+
+    /// One shard.
+    pub fn shard(&self, subject: &Subject) -> Option<&Shard> {
+        self.shards(&subject.component_of()).iter().find(|shard| shard.subject == *subject)
+    }
+
+    /// A node's slow log, oldest first.
+    pub fn slow_log(&self, node: &Subject) -> impl Iterator<Item = &SlowCommand> {
+        self.slow.get(node).into_iter().flatten()
+    }
+
+    /// The newest entries of all slow logs, newest first.
+    pub fn slow_commands(&self, most: usize) -> Vec<(Subject, SlowCommand)> {
+        let mut all: Vec<_> =
+            self.slow.iter().flat_map(|(node, log)| log.iter().map(move |command| (node, command))).collect();
+        all.sort_by_key(|(node, command)| (std::cmp::Reverse(command.at), (*node).clone(), command.id));
+        all.into_iter().take(most).map(|(node, command)| (node.clone(), command.clone())).collect()
+    }
+
+    /// The newest scan of a shard.
+    pub fn scan(&self, shard: &Subject) -> Option<&Scan> {
+        self.scans.get(shard)
+    }
+
+    /// The newest scan of every scanned shard.
+    pub fn scans(&self) -> impl Iterator<Item = &Scan> {
+        self.scans.values()
+    }
+
+    /// When there last was a number about `subject` or a part of it.
+    pub fn last_data(&self, subject: &Subject) -> Option<Moment> {
+        self.parts(subject).map(|(_, at)| at).max()
+    }
+
+    /// The subjects with data that are `subject` or a part of it, in order.
+    pub fn parts(&self, subject: &Subject) -> impl Iterator<Item = (&Subject, Moment)> {
+        self.data
+            .range(subject.clone()..)
+            .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
+            .filter(|(part, _)| subject.contains(part))
+            .map(|(part, at)| (part, *at))
+    }
+
+    /// Every component that any source gave numbers about, without Headwater itself.
+    pub fn components(&self) -> BTreeSet<Subject> {
+        let with_data = self.data.keys().map(Subject::component_of);
+        with_data.chain(self.topologies.keys().cloned()).filter(|c| c.kind() != Kind::Observer).collect()
+    }
+
+    /// The faults and latenesses of `subject`'s sources, worst first, as one sentence each.
+    pub fn troubles(&self, subject: &Subject, now: Moment) -> Vec<String> {
+        let faults = self.sources.values().filter(|state| subject.contains(&state.source));
+        let mut troubles: Vec<String> = faults
+            .clone()
+            .filter_map(|state| state.fault.as_ref())
+            .map(|(_, fault): &(Moment, Fault)| fault.message.as_str().to_owned())
+            .collect();
+        troubles.extend(faults.filter_map(|state| {
+            let since = state.late_since?;
+            Some(format!("{} is late: asked {:.1} s ago", state.source, now.seconds_after(since)))
+        }));
+        troubles.dedup();
+        troubles
+    }
+
+    /// The shard that owns a slot in a deployment.
+    pub fn owner_of(&self, cluster: &Subject, slot: u16) -> Option<&Shard> {
+        self.shards(cluster)
+            .iter()
+            .find(|shard| shard.slots.iter().any(|(first, last)| (*first..=*last).contains(&slot)))
+    }
+}
+
+/// How long the target had been running, where the reading says so.
+fn uptime(reading: &Reading) -> Option<Duration> {
+    reading.samples.iter().find_map(|sample| {
+        let Value::Gauge(value) = sample.value else { return None };
+        let seconds = match sample.metric {
+            MetricName::Known(REDIS_UPTIME) => value,
+            MetricName::Known(PROCESS_START) => reading.at.0 as f64 / 1_000.0 - value,
+            _ => return None,
+        };
+        Duration::try_from_secs_f64(seconds).ok()
+    })
+}
+
+/// The key names that a node's slow log names, with how often: for hints where no scan has run.
+pub fn keys_of(log: impl Iterator<Item = SlowCommand>) -> BTreeMap<RemoteText, usize> {
+    let mut keys = BTreeMap::new();
+    for command in log.filter(|command| !command.excluded) {
+        if let Some(key) = command.key {
+            *keys.entry(key).or_insert(0) += 1;
+        }
+    }
+    keys
+}
