@@ -71,6 +71,11 @@ pub(super) struct RedisTable {
     #[schemars(example = &"10Gbit/s", extend("x-usual" = true))]
     pub(super) link: Option<Bandwidth>,
 
+    /// Whether the nodes of one host share its link ("host", as on real hosts) or each node has its own ("node",
+    /// as behind a limit per container).
+    #[schemars(example = &"host")]
+    pub(super) link_scope: Option<LinkScope>,
+
     /// The ACL user.
     #[schemars(example = &"headwater")]
     pub(super) username: Option<String>,
@@ -95,6 +100,16 @@ pub(super) struct RedisTable {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({ "10.0.0.1:6379": "127.0.0.1:7001" }))]
     pub(super) address_map: BTreeMap<String, String>,
+}
+
+/// What a network link belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LinkScope {
+    /// The host: all nodes with its address share it.
+    Host,
+    /// Each node by itself.
+    Node,
 }
 
 /// One page of metrics.

@@ -9,7 +9,7 @@ use headwater_engine::{Kind, Settings, Subject};
 use secrecy::SecretString;
 
 use super::Config;
-use super::file::{ComponentTable, ConfigFile, MetricsTable, RedisTable, Thresholds};
+use super::file::{ComponentTable, ConfigFile, LinkScope, MetricsTable, RedisTable, Thresholds};
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{RedisAddress, metrics_place, without_secrets};
 use crate::sources::metrics::MetricsSpec;
@@ -135,6 +135,7 @@ fn redis_spec(
     }
     component.has_source = true;
     component.link = table.link.map(|link| link.0);
+    component.link_shared_by_host = table.link_scope != Some(LinkScope::Node);
 
     let urls: Vec<(Vec<String>, &String)> = match (&table.url, table.urls.as_slice()) {
         (Some(url), []) => vec![(vec!["url".to_owned()], url)],

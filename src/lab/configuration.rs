@@ -15,6 +15,7 @@ interval = "1s"
 name = "features"
 urls = [{urls}]
 link = "200Mbit/s"
+link_scope = "node"
 
 [[metrics]]
 component = "service/ranker"

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
     hold: 3,
     thresholds: &[
         Threshold {
-            name: "busy",
+            name: "cpu",
             default: 0.7,
             unit: Unit::Ratio,
             help: "share of one core; a soft limit that leaves room for a failover",
@@ -53,7 +53,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(others) = group.median_of_others(shard) else {
         return Judgement::Clear(format!("{shown} busy; one shard has no others to compare with"));
     };
-    let limit = limits.of("busy").max(others * limits.of("skew"));
+    let limit = limits.of("cpu").max(others * limits.of("skew"));
     if busy.value < limit {
         return Judgement::Clear(format!("{shown} busy, the others' median {}", show(others, Unit::Ratio)));
     }

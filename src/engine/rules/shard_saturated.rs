@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     role: Role::Trigger,
     hold: 3,
     thresholds: &[Threshold {
-        name: "busy",
+        name: "cpu",
         default: 0.9,
         unit: Unit::Ratio,
         help: "share of one core; above it queueing dominates",
@@ -36,17 +36,17 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Unknown(scene.missing(shard));
     };
     let shown = show(busy.value, Unit::Ratio);
-    if busy.value < limits.of("busy") {
+    if busy.value < limits.of("cpu") {
         return Judgement::Clear(format!("busiest node uses {shown} of its executing thread"));
     }
-    let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limits.of("busy")), None)];
+    let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limits.of("cpu")), None)];
     numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
     numbers
         .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));
     Breach::new(
         format!("{shown} of its executing thread is used{}", others_sentence(scene, shard)),
         format!("#{} CPU {shown}", shard.shard_index().unwrap_or(0)),
-        busy.value / limits.of("busy"),
+        busy.value / limits.of("cpu"),
         numbers,
     )
     .judged()
