@@ -1,0 +1,241 @@
+//! Whole diagnoses: the lab runs in this process, the real `headwater` looks at it from outside.
+//!
+//! Each scenario is looked at twice: by a triage that began before the fault, and by one that began twenty seconds
+//! after it without anything saved. Both must say what the scenario's row expects, and the recording of each must
+//! replay to the same report byte for byte. One seed a scenario by default; `HEADWATER_LAB_SEEDS=10` runs ten, and
+//! `HEADWATER_LAB_TABLE` names a file that gets a line for each run.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use headwater::lab::scenario::{Expected, Scenario};
+use headwater::lab::{self, HotKeys, LabOptions};
+use serde_json::Value;
+use tokio::process::Command;
+
+/// How long after the fault the second triage begins.
+const INTO_THE_INCIDENT: Duration = Duration::from_secs(20);
+
+#[test]
+fn healthy() {
+    diagnose("healthy", false);
+}
+
+#[test]
+fn healthy_surge() {
+    diagnose("healthy", true);
+}
+
+#[test]
+fn hot_shard() {
+    diagnose("hot-shard", false);
+}
+
+#[test]
+fn slow_ranker() {
+    diagnose("slow-ranker", false);
+}
+
+fn diagnose(name: &str, surge: bool) {
+    let scenario = Scenario::find(name, surge).expect("the scenario is in the table");
+    let seeds: u64 = std::env::var("HEADWATER_LAB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let mut wrong = vec![];
+    for seed in 1..=seeds {
+        wrong.extend(runtime.block_on(one_seed(scenario, seed)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Runs one seed and returns what was wrong with its two diagnoses.
+async fn one_seed(scenario: &'static Scenario, seed: u64) -> Vec<String> {
+    let shards = 3 + u8::try_from(seed % 4).expect("less than four");
+    let options = LabOptions { seed, shards, ..LabOptions::new(scenario) };
+    let lab = lab::start(options).await.expect("the lab starts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("lab.toml");
+    std::fs::write(&config, lab.config_toml()).expect("the configuration is written");
+    let hot = lab.hot_keys();
+
+    let early = tokio::spawn(triage(config.clone(), folder.path().join("early.rec"), "26s"));
+    let injection = lab.injected().await.expect("the fault is injected");
+    // The condition waited for is the fault's age itself.
+    tokio::time::sleep_until((injection.at + INTO_THE_INCIDENT).into()).await;
+    let late = triage(config, folder.path().join("late.rec"), "8s").await;
+    let early = early.await.expect("the first triage runs");
+    lab.stop().await.expect("the lab ends");
+
+    let mut wrong = vec![];
+    for (when, output, recording) in [("before", early, "early.rec"), ("20 s after", late, "late.rec")] {
+        let mut found = judge(&output, &scenario.expected, &hot);
+        let replayed = replay(&folder.path().join(recording)).await;
+        if replayed.stdout != output.stdout {
+            found.push(format!(
+                "its replay differs: {}",
+                first_difference(&output.stdout, &replayed.stdout)
+            ));
+        }
+        tell(scenario, seed, shards, when, &output, &found);
+        let surge = if scenario.surge { " --surge" } else { "" };
+        let place = format!("{}{surge} seed {seed} shards {shards}, triage {when}", scenario.name);
+        wrong.extend(found.into_iter().map(|what| format!("{place}: {what}")));
+    }
+    wrong
+}
+
+async fn triage(config: std::path::PathBuf, recording: std::path::PathBuf, length: &str) -> Output {
+    headwater()
+        .args(["triage", "--no-baselines", "--format", "json", "--for", length, "--config"])
+        .arg(config)
+        .arg("--record")
+        .arg(recording)
+        .output()
+        .await
+        .expect("headwater runs")
+}
+
+async fn replay(recording: &Path) -> Output {
+    headwater().args(["replay", "--format", "json"]).arg(recording).output().await.expect("headwater runs")
+}
+
+fn headwater() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// What differs between a diagnosis and what the scenario expects.
+fn judge(output: &Output, expected: &Expected, hot: &HotKeys) -> Vec<String> {
+    let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return vec![format!("no report: {}", String::from_utf8_lossy(&output.stderr))];
+    };
+    let mut wrong = vec![];
+    let code = if expected.first.is_some() { 1 } else { 0 };
+    if output.status.code() != Some(code) {
+        wrong.push(format!("exit {:?} and not {code}; {}", output.status.code(), report["suspects"]));
+    }
+    let hot_shard = format!("redis/features#{}", hot.shard);
+    let first = &report["suspects"][0];
+    match expected.first {
+        Some(suspect) => {
+            let subject = suspect.subject.replace("redis/features#HOT", &hot_shard);
+            let is_right = matches(&subject, text(&first["subject"]))
+                && first["rule"] == suspect.rule
+                && first["verdict"] == "guilty";
+            if !is_right {
+                wrong.push(format!("the first suspect is {first} and not {subject} by {}", suspect.rule));
+            }
+        }
+        None => {
+            let guilty = array(&report["suspects"]).filter(|suspect| suspect["verdict"] == "guilty");
+            wrong.extend(guilty.map(|suspect| format!("{suspect} is guilty of nothing")));
+        }
+    }
+    let accused = expected.first.map(|_| text(&first["subject"])).unwrap_or_default();
+    for pattern in expected.innocent {
+        let rows = array(&report["verdicts"]).filter(|row| matches(pattern, text(&row["subject"])));
+        let rows: Vec<_> = rows.filter(|row| row["subject"] != accused).collect();
+        if rows.is_empty() {
+            wrong.push(format!("nothing is said of {pattern}"));
+        }
+        wrong.extend(rows.iter().filter(|row| row["verdict"] != "innocent").map(|row| format!("{row}")));
+        for row in rows.iter().filter(|row| row["verdict"] == "innocent") {
+            let earned = array(&report["exonerated"]).find(|earned| earned["subject"] == row["subject"]);
+            if earned.is_none_or(|earned| array(&earned["by"]).count() == 0) {
+                wrong.push(format!("{} is innocent without having earned it", row["subject"]));
+            }
+        }
+    }
+    for subject in expected.unknown {
+        if !array(&report["unknown"]).any(|row| row["subject"] == *subject) {
+            wrong.push(format!("{subject} is not among the unknown"));
+        }
+    }
+    if expected.first.is_some_and(|suspect| suspect.subject.ends_with("#HOT")) {
+        wrong.extend(judge_chain(&report, hot, &hot_shard));
+    }
+    wrong
+}
+
+/// The big key is named with its size and shard, and the chain leads from the latency to the shard.
+fn judge_chain(report: &Value, hot: &HotKeys, hot_shard: &str) -> Vec<String> {
+    let mut wrong = vec![];
+    let keys = array(&report["suspects"][0]["keys"]);
+    let named = keys.into_iter().find(|key| key["key"] == hot.profile.as_str());
+    if named.is_none_or(|key| key["bytes"].as_u64().unwrap_or(0) < 1_800_000 || key["shard"] != hot_shard) {
+        wrong.push(format!("{} is not named with its size: {}", hot.profile, report["suspects"][0]["keys"]));
+    }
+    let chain: Vec<_> = array(&report["chain"]).collect();
+    let starts = chain.first().is_some_and(|link| text(&link["text"]).starts_with("p99"));
+    if !starts || !chain.iter().any(|link| link["subject"] == hot_shard) {
+        wrong.push(format!("the chain does not lead from the latency to the shard: {}", report["chain"]));
+    }
+    wrong
+}
+
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Whether a subject fits a pattern in which `*` stands for any text.
+fn matches(pattern: &str, subject: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => subject.starts_with(start) && subject.ends_with(end),
+        None => pattern == subject,
+    }
+}
+
+fn first_difference(one: &[u8], other: &[u8]) -> String {
+    let (one, other) = (String::from_utf8_lossy(one), String::from_utf8_lossy(other));
+    let pair = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+    pair.map_or_else(|| "one is longer".to_owned(), |(one, other)| format!("'{one}' and '{other}'"))
+}
+
+/// Prints a line of the table, and appends it to the file that `HEADWATER_LAB_TABLE` names.
+fn tell(scenario: &Scenario, seed: u64, shards: u8, when: &str, output: &Output, wrong: &[String]) {
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let first = &report["suspects"][0];
+    let said = String::from_utf8_lossy(&output.stderr);
+    let after = said.lines().find_map(|line| line.strip_prefix("verdict after ")?.split_once(':'));
+    let line = format!(
+        "| {}{} | {seed} | {shards} | {when} | {} | {} | {} | {} | {} |",
+        scenario.name,
+        if scenario.surge { " --surge" } else { "" },
+        output.status.code().map_or_else(|| "killed".to_owned(), |code| code.to_string()),
+        first["subject"].as_str().unwrap_or("-"),
+        first["rule"].as_str().unwrap_or("-"),
+        after.map_or("-", |(after, _)| after),
+        if wrong.is_empty() { "right".to_owned() } else { format!("WRONG: {}", wrong.join("; ")) },
+    );
+    let _ = writeln!(std::io::stdout(), "{line}");
+    if let Some(file) = std::env::var_os("HEADWATER_LAB_TABLE") {
+        let table = OpenOptions::new().create(true).append(true).open(file);
+        let _ = table.and_then(|mut table| writeln!(table, "{line}"));
+    }
+}
+
+#[test]
+fn the_judge_can_say_no() {
+    let scenario = Scenario::find("hot-shard", false).expect("the scenario is in the table");
+    let hot = HotKeys {
+        profile: "user:profile:1".to_owned(),
+        item: "item:feat:1".to_owned(),
+        shard: 1,
+        address: "127.0.0.1:1".to_owned(),
+    };
+    let innocent = serde_json::json!({ "suspects": [], "verdicts": [], "unknown": [], "chain": [] });
+    let output = Output {
+        status: std::process::ExitStatus::default(),
+        stdout: innocent.to_string().into_bytes(),
+        stderr: vec![],
+    };
+    let wrong = judge(&output, &scenario.expected, &hot);
+    assert!(wrong.len() >= 6, "{wrong:?}");
+}
