@@ -52,6 +52,18 @@ impl Header {
             baselines,
         }
     }
+
+    /// The settings for a replay: the recorded ones, with every threshold at its recorded value.
+    pub fn settings_in_force(&self) -> Settings {
+        let mut settings = self.settings.clone();
+        for (rule, values) in &self.thresholds {
+            let known = settings.thresholds.entry(rule.clone()).or_default();
+            for (name, value) in values {
+                known.entry(name.clone()).or_insert(*value);
+            }
+        }
+        settings
+    }
 }
 
 /// Why a recording cannot be written or read.

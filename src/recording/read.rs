@@ -1,7 +1,7 @@
 //! Reading a recording.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use headwater_engine::Input;
@@ -15,7 +15,7 @@ const LONGEST_LINE: usize = 64 << 20;
 pub struct Recording {
     path: PathBuf,
     header: Header,
-    lines: BufReader<zstd::Decoder<'static, BufReader<File>>>,
+    lines: BufReader<zstd::Decoder<'static, BufReader<Box<dyn Read>>>>,
     line: usize,
     is_cut: bool,
     is_done: bool,
@@ -24,9 +24,15 @@ pub struct Recording {
 impl Recording {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
+        let file =
+            File::open(path).map_err(|reason| RecordingError::File { path: path.to_owned(), reason })?;
+        Self::from_reader(Box::new(file), path)
+    }
+
+    /// Reads a recording from anywhere; `path` names it in errors.
+    pub fn from_reader(reader: Box<dyn Read>, path: &Path) -> Result<Self, RecordingError> {
         let unusable = |reason| RecordingError::File { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(unusable)?;
-        let decoder = zstd::Decoder::new(file).map_err(unusable)?;
+        let decoder = zstd::Decoder::new(reader).map_err(unusable)?;
         let mut lines = BufReader::new(decoder);
         let not_ours = || RecordingError::NotARecording { path: path.to_owned() };
         let mut first = vec![];
@@ -66,7 +72,7 @@ impl Recording {
 
 /// Reads up to and including the next line feed; says whether there was one.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
-    let mut limited = std::io::Read::take(from, LONGEST_LINE as u64);
+    let mut limited = from.take(LONGEST_LINE as u64);
     limited.read_until(b'\n', line)?;
     Ok(line.last() == Some(&b'\n'))
 }

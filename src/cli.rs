@@ -1,0 +1,155 @@
+//! The command line: one file a command.
+
+mod config;
+mod demo;
+mod doctor;
+mod generated;
+mod keys;
+mod output;
+mod record;
+mod rules;
+mod target;
+mod triage;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::config::Span;
+use crate::lab::{self, LabArgs};
+use output::{Failure, exit};
+
+/// Exit code for wrong arguments or a wrong configuration (EX_USAGE of sysexits).
+pub const EXIT_USAGE: u8 = 64;
+
+/// Exit code when no target answers (EX_UNAVAILABLE of sysexits).
+pub const EXIT_UNAVAILABLE: u8 = 69;
+
+/// Live incident triage of online AI inference: which dependency is guilty, and why.
+///
+/// Polls every Redis shard and every metrics page, walks the dependency graph from the deepest dependency up, and
+/// says of each component whether it is guilty, suspect, innocent or unknown, with the evidence.
+#[derive(Debug, Parser)]
+#[command(name = "headwater", version, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    /// Log to standard error, for example 'info' or 'headwater=debug'; RUST_LOG does the same
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+
+    /// Log to this file instead of standard error
+    #[arg(long, global = true, value_name = "FILE")]
+    log_file: Option<std::path::PathBuf>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at the targets for a while and say who is guilty
+    ///
+    /// Exit codes: 0 nothing guilty, 1 a subject is guilty, 2 nothing guilty but not everything could be seen,
+    /// 64 wrong arguments or configuration, 69 no target answered.
+    Triage(triage::TriageArgs),
+    /// Big keys, and where keys live
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+    /// Record everything that the engine is told, for a replay
+    Record(record::RecordArgs),
+    /// Feed a recording to the engine and report what it says
+    Replay(record::ReplayArgs),
+    /// Check that every target can be reached and read, and say what would repair it
+    Doctor(doctor::DoctorArgs),
+    /// List the rules with what they watch and their thresholds
+    Rules(rules::RulesArgs),
+    /// Explain one rule
+    Explain(rules::ExplainArgs),
+    /// Make, print and check configurations
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Run a real Redis cluster and an inference service on loopback, and inject a fault
+    Lab(LabArgs),
+    /// Run the lab and diagnose it: the quickest way to see what Headwater says
+    Demo(demo::DemoArgs),
+    /// Print shell completions
+    Completions(generated::CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// Runs the command line of this process and gives its exit code.
+pub fn main() -> ExitCode {
+    let started = Instant::now();
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    // The first thing in the process: whoever builds a TLS client later finds a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let ran = output::start_log(cli.log.as_deref(), cli.log_file.as_deref())
+        .and_then(|()| run(cli.command, started));
+    exit(ran)
+}
+
+fn run(command: Command, started: Instant) -> Result<u8, Failure> {
+    match command {
+        Command::Triage(args) => in_runtime(triage::run(args, started)),
+        Command::Keys(command) => in_runtime(keys::run(command)),
+        Command::Record(args) => in_runtime(record::record(args)),
+        Command::Replay(args) => record::replay(&args),
+        Command::Doctor(args) => in_runtime(doctor::run(args)),
+        Command::Rules(args) => rules::rules(&args),
+        Command::Explain(args) => rules::explain(&args),
+        Command::Config(command) => config::run(command),
+        Command::Lab(args) => in_runtime(async {
+            match lab::run(args, &mut std::io::stdout(), &mut std::io::stderr()).await {
+                Ok(()) => Ok(0),
+                Err(error) => Err(Failure::new(error.exit_code(), error)),
+            }
+        }),
+        Command::Demo(args) => in_runtime(demo::run(args)),
+        Command::Completions(args) => generated::completions(args, &mut Cli::command()),
+        Command::Man => generated::man(Cli::command()),
+    }
+}
+
+/// clap's answers: help and version are what was asked for, everything else is a wrong argument.
+fn usage(error: &clap::Error) -> ExitCode {
+    // A closed pipe is no reason for another exit code.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { 0 })
+}
+
+fn in_runtime(command: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(71, format_args!("no threads can be started: {error}")))?;
+    let ran = runtime.block_on(command);
+    // A name look-up that still hangs must not keep the process.
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    ran
+}
+
+/// A span of time as an argument: `10s`, `500ms`, `2min`.
+fn span(text: &str) -> Result<Duration, String> {
+    text.parse::<Span>().map(|span| span.0)
+}
+
+/// Done at ctrl-c or SIGTERM.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}

@@ -1,0 +1,49 @@
+//! `headwater config`: make, print and check configurations.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::output::{Failure, print};
+use super::target::TargetArgs;
+use crate::config::{Config, example, schema};
+
+/// `headwater config`.
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print a commented example
+    Init,
+    /// Print the configuration as it takes effect, secrets as ***
+    Print(TargetArgs),
+    /// Print the JSON schema
+    Schema,
+    /// Check a file: every problem with its line and its fix
+    Check(CheckArgs),
+}
+
+/// `headwater config check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// The configuration
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
+    match command {
+        ConfigCommand::Init => print(&example())?,
+        ConfigCommand::Print(targets) => print(&targets.resolve()?.print())?,
+        ConfigCommand::Schema => print(&schema())?,
+        ConfigCommand::Check(args) => {
+            let config = Config::load(&args.file)?;
+            print(&format!(
+                "{}: right: {} Redis target(s), {} metrics page(s), {} component(s)\n",
+                config.origin,
+                config.redis.len(),
+                config.metrics.len(),
+                config.settings.components.len()
+            ))?;
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,86 @@
+//! `headwater demo`: the lab in this process, diagnosed as if it were a stranger.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::output::{Failure, say};
+use super::triage::{PassArgs, pass};
+use crate::config::Config;
+use crate::lab::scenario::SCENARIOS;
+use crate::lab::{self, LabError, LabOptions};
+
+/// How long a demo looks unless told otherwise: the fault comes after five seconds.
+const LENGTH: Duration = Duration::from_secs(20);
+
+/// `headwater demo`.
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// What happens in the lab
+    #[arg(default_value = "hot-shard", value_parser = PossibleValuesParser::new(scenario_names()))]
+    scenario: String,
+
+    /// What chance depends on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    pass: PassArgs,
+}
+
+fn scenario_names() -> Vec<&'static str> {
+    let mut names: Vec<_> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+    names.dedup();
+    names
+}
+
+pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
+    args.pass.length.get_or_insert(LENGTH);
+    // A demo starts from nothing and leaves nothing behind, unless a file was named.
+    args.pass.no_baselines |= args.pass.baselines.is_none();
+    let scenario = SCENARIOS
+        .iter()
+        .find(|scenario| scenario.name == args.scenario && !scenario.surge)
+        .ok_or_else(|| Failure::usage(format_args!("no scenario '{}'", args.scenario)))?;
+    say(format_args!("starting the lab: {} ({})", scenario.name, scenario.about));
+    let lab = match lab::start(LabOptions { seed: args.seed, ..LabOptions::new(scenario) }).await {
+        Ok(lab) => lab,
+        Err(error) => return without_lab(error, &args),
+    };
+    let toml = lab.config_toml().to_owned();
+    let config = Config::parse(&toml, "lab");
+    let looked = match config {
+        Ok(config) => {
+            say("looking at it; the fault comes after 5 s");
+            pass(&config, &args.pass, Instant::now()).await
+        }
+        Err(error) => Err(error.into()),
+    };
+    if let Some(injection) = futures::FutureExt::now_or_never(lab.injected()).flatten() {
+        say(format_args!("what the lab did: {}", injection.sentence));
+    }
+    if let Err(error) = lab.stop().await {
+        say(format_args!("the lab did not end cleanly: {error}"));
+    }
+    looked
+}
+
+/// What is left without `redis-server`: the bundled recording of the scenario.
+fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
+    let code = error.exit_code();
+    if !matches!(error, LabError::NoRedisServer | LabError::OldRedisServer(_)) {
+        return Err(Failure::new(code, error));
+    }
+    match RECORDINGS.iter().find(|(name, _)| *name == args.scenario) {
+        None => Err(Failure::new(code, error)),
+        Some((name, bytes)) => {
+            say(format_args!("{error}"));
+            say(format_args!("showing the bundled recording of '{name}' instead"));
+            super::record::replay_bytes(name, bytes, args.pass.format)
+        }
+    }
+}
+
+/// Bundled recordings by scenario.
+static RECORDINGS: &[(&str, &[u8])] = &[];

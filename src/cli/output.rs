@@ -1,0 +1,110 @@
+//! What goes to standard output and standard error, and how the process ends.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use tracing_subscriber::EnvFilter;
+
+use super::EXIT_USAGE;
+
+/// Why a command ended early: its exit code and one sentence with the fix.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: u8,
+    sentence: String,
+}
+
+impl Failure {
+    pub(super) fn new(code: u8, sentence: impl Display) -> Self {
+        Self { code, sentence: sentence.to_string() }
+    }
+
+    pub(super) fn usage(sentence: impl Display) -> Self {
+        Self::new(EXIT_USAGE, sentence)
+    }
+}
+
+impl From<crate::config::ConfigError> for Failure {
+    fn from(error: crate::config::ConfigError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<crate::sources::metrics::MetricsSpecError> for Failure {
+    fn from(error: crate::sources::metrics::MetricsSpecError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<crate::recording::RecordingError> for Failure {
+    fn from(error: crate::recording::RecordingError) -> Self {
+        Self::usage(error)
+    }
+}
+
+/// Writes a whole text to standard output. Whoever reads may have closed the pipe: that ends the command quietly.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new(74, format_args!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes one line to standard error.
+pub(super) fn say(line: impl Display) {
+    // There is nobody left to tell when standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Ends the process with what a command came to.
+pub(super) fn exit(ran: Result<u8, Failure>) -> ExitCode {
+    match ran {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            for line in failure.sentence.lines() {
+                say(format_args!("headwater: {line}"));
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Starts logging when it was asked for, by argument or by RUST_LOG. Logs hold no secret: specs keep theirs in
+/// types that do not print.
+pub(super) fn start_log(filter: Option<&str>, file: Option<&Path>) -> Result<(), Failure> {
+    let environment = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
+    let filter = match (filter, &environment, file) {
+        (Some(filter), _, _) => filter,
+        (None, Some(filter), _) => filter,
+        (None, None, Some(_)) => "headwater=debug",
+        (None, None, None) => return Ok(()),
+    };
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
+        Failure::usage(format_args!("'{filter}' is not a log filter ({error}): write for example 'info'"))
+    })?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    match file {
+        None => log.with_writer(io::stderr).init(),
+        Some(path) => {
+            let file = owner_file(path).map_err(|error| {
+                Failure::usage(format_args!(
+                    "log file '{}' cannot be written ({error}): give another path",
+                    path.display()
+                ))
+            })?;
+            log.with_writer(file).init();
+        }
+    }
+    Ok(())
+}
+
+/// Opens a file for writing, made anew, that only its owner may read.
+pub(super) fn owner_file(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}

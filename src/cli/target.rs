@@ -1,0 +1,99 @@
+//! Which targets a command looks at: bare ones, a configuration, or the configuration in its usual place.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use secrecy::SecretString;
+
+use super::output::Failure;
+use crate::config::{Config, TargetOptions, default_config_file, from_targets};
+
+/// The arguments that name targets.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TargetArgs {
+    /// Targets: redis://HOST:6379, rediss://HOST:6379, http(s)://HOST:8000/metrics
+    #[arg(value_name = "TARGET")]
+    pub(super) targets: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) access: AccessArgs,
+}
+
+/// How targets are found and opened.
+#[derive(Clone, Debug, Args)]
+pub(super) struct AccessArgs {
+    /// The configuration; without targets the default is config.toml in headwater's XDG folder
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+
+    /// The ACL user of bare Redis targets; also HEADWATER_REDIS_USERNAME
+    #[arg(long, value_name = "NAME", env = "HEADWATER_REDIS_USERNAME", hide_env = true)]
+    redis_username: Option<String>,
+
+    /// The file with the password of bare Redis targets; HEADWATER_REDIS_PASSWORD holds the password itself
+    #[arg(long, value_name = "FILE")]
+    redis_password_file: Option<PathBuf>,
+
+    /// Certificates (PEM) that sign those of bare TLS targets
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+
+    /// Accept any certificate of bare TLS targets; only for a test
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl TargetArgs {
+    /// The configuration that these arguments mean.
+    pub(super) fn resolve(&self) -> Result<Config, Failure> {
+        self.access.resolve(&self.targets)
+    }
+}
+
+impl AccessArgs {
+    /// The configuration of these targets, or the file's when there are none.
+    pub(super) fn resolve(&self, targets: &[String]) -> Result<Config, Failure> {
+        match (&self.config, targets) {
+            (Some(_), [_, ..]) => {
+                Err(Failure::usage("'--config' and targets exclude each other: add the targets to the file"))
+            }
+            (Some(path), []) => Ok(Config::load(path)?),
+            (None, [_, ..]) => Ok(from_targets(targets, &self.options()?)?),
+            (None, []) => match default_config_file().filter(|path| path.exists()) {
+                Some(path) => Ok(Config::load(&path)?),
+                None => Err(Failure::usage(format_args!(
+                    "no target: name some (redis://HOST:6379, http://HOST:8000/metrics), give --config FILE, or make \
+                     the default configuration with 'headwater config init > {}'",
+                    default_config_file()
+                        .map_or_else(|| "headwater.toml".into(), |path| path.display().to_string())
+                ))),
+            },
+        }
+    }
+
+    fn options(&self) -> Result<TargetOptions, Failure> {
+        let from_env =
+            |name: &str| std::env::var(name).ok().filter(|s| !s.is_empty()).map(SecretString::from);
+        let redis_password = match &self.redis_password_file {
+            Some(path) => Some(read_secret(path)?),
+            None => from_env("HEADWATER_REDIS_PASSWORD"),
+        };
+        Ok(TargetOptions {
+            redis_username: self.redis_username.clone(),
+            redis_password,
+            bearer: from_env("HEADWATER_BEARER_TOKEN"),
+            ca_file: self.ca_file.clone(),
+            insecure: self.insecure,
+        })
+    }
+}
+
+fn read_secret(path: &std::path::Path) -> Result<SecretString, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format_args!(
+            "password file '{}' cannot be read ({error}): check the path and its rights",
+            path.display()
+        ))
+    })?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned().into())
+}
