@@ -96,7 +96,7 @@ async fn ask_watching_the_clock(source: &mut impl Source, interval: Duration, ou
 
 /// The pause after this many failures in a row: doubling from one interval, capped, with +-25 % jitter so that
 /// many sources do not come back in step.
-fn backoff(interval: Duration, failures: u32) -> Duration {
+pub(crate) fn backoff(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(1 << (failures - 1).min(10));
     doubled.min(LONGEST_BACKOFF).mul_f64(rand::rng().random_range(0.75..1.25))
 }

@@ -1,16 +1,30 @@
 //! Redis and Valkey: one task a node, found from any seed, asked within a fixed list of commands.
 
+pub mod allowed;
+mod board;
+pub mod connection;
+mod discovery;
+mod gentle;
+mod identity;
+pub mod info;
+mod node;
 pub mod placement;
 pub mod probe;
+mod reply;
+mod samples;
 pub mod scan;
+pub mod shape;
+pub mod slowlog;
 pub mod spec;
+mod tls;
+pub mod topology;
+pub mod trouble;
 
 use std::time::Duration;
 
 use headwater_engine::Subject;
 use headwater_engine::reading::Topology;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 pub use placement::{Placement, Relation, place, relation};
 pub use probe::{ProbeStep, probe};
@@ -18,33 +32,36 @@ pub use scan::{ScanBudget, ScanHandle};
 pub use spec::{RedisSpec, TlsSpec};
 
 use super::Outlet;
+use discovery::{Found, Target};
 
 /// A running Redis target: its discovery and a task for each of its nodes. Everything it learns goes to its
 /// outlet; it ends with the outlet's token or with [`RedisTarget::stop`].
 #[derive(Debug)]
 pub struct RedisTarget {
-    topology: watch::Receiver<Option<Topology>>,
-    stop: CancellationToken,
+    found: watch::Receiver<Option<Found>>,
+    outlet: Outlet,
 }
 
 impl RedisTarget {
     /// Starts discovery from the seeds and, once it has succeeded, one task a node. Must be called within a
     /// tokio runtime; returns at once.
-    pub fn start(_spec: RedisSpec, _interval: Duration, outlet: Outlet) -> Self {
-        let (_send, topology) = watch::channel(None);
-        Self { topology, stop: outlet.stop.child_token() }
+    pub fn start(spec: RedisSpec, interval: Duration, outlet: Outlet) -> Self {
+        let (tell, found) = watch::channel(None);
+        let outlet = Outlet { readings: outlet.readings, stop: outlet.stop.child_token() };
+        tokio::spawn(Target::new(spec, interval, outlet.clone(), tell).run());
+        Self { found, outlet }
     }
 
     /// The shape as last seen, or `None` before discovery has succeeded.
     pub fn topology(&self) -> Option<Topology> {
-        self.topology.borrow().clone()
+        self.found.borrow().as_ref().map(|found| found.topology.clone())
     }
 
     /// Waits for the first topology, at most this long; `None` when discovery has not succeeded by then.
     pub async fn discovered(&self, longest: Duration) -> Option<Topology> {
-        let mut topology = self.topology.clone();
-        let found = tokio::time::timeout(longest, topology.wait_for(Option::is_some)).await.ok()?.ok()?;
-        found.clone()
+        let mut found = self.found.clone();
+        let found = tokio::time::timeout(longest, found.wait_for(Option::is_some)).await.ok()?.ok()?;
+        found.as_ref().map(|found| found.topology.clone())
     }
 
     /// Starts a scan of a shard for big keys as a task of its own, with its own connection; progress arrives as
@@ -56,6 +73,23 @@ impl RedisTarget {
 
     /// Ends discovery, nodes and scans of this target.
     pub fn stop(&self) {
-        self.stop.cancel();
+        self.outlet.stop.cancel();
     }
+}
+
+/// A file of the shared test data, or `None` with a loud notice where that folder is absent.
+#[cfg(test)]
+fn fixture(path: &str) -> Option<Vec<u8>> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
+    let bytes = std::fs::read(&path);
+    if bytes.is_err() {
+        eprintln!("SKIPPED: no test data at {}", path.display());
+    }
+    bytes.ok()
+}
+
+/// A reply of the shared test data.
+#[cfg(test)]
+fn reply_fixture(path: &str) -> Option<redis::Value> {
+    fixture(path).map(|bytes| redis::parse_redis_value(&bytes).unwrap())
 }

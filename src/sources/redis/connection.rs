@@ -1,0 +1,352 @@
+//! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use headwater_engine::reading::FaultKind;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
+use rustls::pki_types::ServerName;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use super::allowed::{Command, Secret};
+use super::spec::RedisSpec;
+use super::tls;
+use super::trouble::Trouble;
+
+/// Where a node is dialled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dial {
+    /// The address as users see it: the announced one.
+    pub shown: String,
+    /// The host to dial, without brackets; also the name that a certificate must be for.
+    pub host: String,
+    /// The port to dial.
+    pub port: u16,
+}
+
+/// How to get in once a node is dialled.
+#[derive(Clone)]
+pub struct Access {
+    tls: Option<TlsConnector>,
+    username: Option<String>,
+    password: Option<SecretString>,
+}
+
+/// What Headwater itself has cost one node.
+#[derive(Debug, Default)]
+pub struct Cost {
+    commands: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Cost {
+    /// Commands sent.
+    pub fn commands(&self) -> u64 {
+        self.commands.load(Ordering::Relaxed)
+    }
+
+    /// Bytes sent and received, TLS included.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Access {
+    /// Reads the certificate authorities, when TLS is asked for.
+    pub fn of(spec: &RedisSpec) -> Result<Self, Trouble> {
+        let tls = spec.tls.as_ref().map(tls::connector).transpose()?;
+        Ok(Self { tls, username: spec.username.clone(), password: spec.password.clone() })
+    }
+}
+
+/// An open, logged-in connection. Dropping it closes it.
+pub struct Connection {
+    inner: MultiplexedConnection,
+    driver: AbortHandle,
+    shown: String,
+    username: Option<String>,
+    cost: Arc<Cost>,
+    peer: Option<std::net::SocketAddr>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Connection {
+    /// Dials, secures and logs in, all before the deadline.
+    pub async fn open(
+        dial: &Dial,
+        access: &Access,
+        cost: &Arc<Cost>,
+        deadline: Instant,
+    ) -> Result<Self, Trouble> {
+        let stream = connect(dial, deadline).await?;
+        let peer = stream.peer_addr().ok();
+        let counted = Counted { inner: stream, cost: cost.clone() };
+        let (inner, driver) = match &access.tls {
+            None => start(counted).await,
+            Some(connector) => start(secure(dial, connector, counted, deadline).await?).await,
+        }
+        .map_err(|error| Trouble::from_redis(&error, &Command::Ping, &dial.shown, None))?;
+        let mut connection = Self {
+            inner,
+            driver,
+            shown: dial.shown.clone(),
+            username: access.username.clone(),
+            cost: cost.clone(),
+            peer,
+        };
+        match connection.log_in(access, deadline).await {
+            Ok(()) => Ok(connection),
+            Err(trouble) if trouble.kind == FaultKind::Unreachable => {
+                drop(connection);
+                Err(why_closed(dial, access, deadline).await.unwrap_or(trouble))
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Asks one thing and waits for the answer until the deadline. A server's refusal is an error that leaves
+    /// the connection usable; silence and a closed connection are errors that end it.
+    pub async fn ask(&mut self, command: Command<'_>, deadline: Instant) -> Result<Value, Trouble> {
+        self.cost.commands.fetch_add(1, Ordering::Relaxed);
+        let cmd = command.to_cmd();
+        match timeout_at(deadline, self.inner.send_packed_command(&cmd)).await {
+            Err(_) => Err(Trouble::silent(command.name(), &self.shown)),
+            Ok(reply) => reply.and_then(Value::extract_error).map_err(|error| self.trouble(&error, &command)),
+        }
+    }
+
+    /// Asks several things in one go; the outer error means that the connection is gone.
+    pub async fn ask_all(
+        &mut self,
+        commands: &[Command<'_>],
+        deadline: Instant,
+    ) -> Result<Vec<Result<Value, Trouble>>, Trouble> {
+        let Some(first) = commands.first() else { return Ok(vec![]) };
+        self.cost.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
+        let mut pipeline = Pipeline::with_capacity(commands.len());
+        for command in commands {
+            pipeline.add_command(command.to_cmd());
+        }
+        let replies =
+            match timeout_at(deadline, self.inner.send_packed_commands(&pipeline, 0, commands.len())).await {
+                Err(_) => return Err(Trouble::silent(first.name(), &self.shown)),
+                Ok(replies) => replies.map_err(|error| self.trouble(&error, first))?,
+            };
+        let mut answers = vec![];
+        for (command, reply) in commands.iter().zip(replies) {
+            answers.push(reply.extract_error().map_err(|error| self.trouble(&error, command)));
+        }
+        Ok(answers)
+    }
+
+    /// The address that was reached.
+    pub fn peer(&self) -> Option<std::net::SocketAddr> {
+        self.peer
+    }
+
+    fn trouble(&self, error: &RedisError, command: &Command<'_>) -> Trouble {
+        Trouble::from_redis(error, command, &self.shown, self.username.as_deref())
+    }
+
+    async fn log_in(&mut self, access: &Access, deadline: Instant) -> Result<(), Trouble> {
+        if let Some(password) = &access.password {
+            let secret = Secret(password.expose_secret());
+            self.ask(Command::Auth(access.username.as_deref(), secret), deadline).await?;
+        }
+        let manners = [Command::SetName, Command::NoEvict, Command::NoTouch];
+        for answer in self.ask_all(&manners, deadline).await? {
+            // A server or a user without these loses nothing but politeness; a missing password is another matter.
+            if let Err(trouble) = answer
+                && matches!(trouble.kind, FaultKind::Auth | FaultKind::Busy)
+            {
+                return Err(trouble);
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn connect(dial: &Dial, deadline: Instant) -> Result<TcpStream, Trouble> {
+    let shown = &dial.shown;
+    let unreachable = |message| Trouble::broken(FaultKind::Unreachable, message);
+    let looked_up = timeout_at(deadline, tokio::net::lookup_host((dial.host.as_str(), dial.port))).await;
+    let addresses: Vec<_> = match looked_up {
+        Ok(Ok(addresses)) => addresses.collect(),
+        Ok(Err(error)) => {
+            return Err(unreachable(format!(
+                "the name '{}' does not resolve ({error}): correct it or check DNS",
+                dial.host
+            )));
+        }
+        Err(_) => {
+            return Err(unreachable(format!("DNS does not answer for '{}': check the resolver", dial.host)));
+        }
+    };
+    match timeout_at(deadline, TcpStream::connect(addresses.as_slice())).await {
+        Ok(Ok(stream)) => {
+            // Small requests must not wait for an acknowledgement; a socket that refuses this is only slower.
+            let _ = stream.set_nodelay(true);
+            Ok(stream)
+        }
+        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(unreachable(format!(
+            "'{shown}' refused the connection: nothing listens there; start it or correct the address"
+        ))),
+        Ok(Err(error)) => Err(unreachable(format!(
+            "'{shown}' cannot be reached ({error}): check the address, the route, or map it with address_map"
+        ))),
+        Err(_) => Err(Trouble::broken(
+            FaultKind::Silent,
+            format!(
+                "'{shown}' does not answer a connection attempt: a firewall drops it, the machine is gone, or the \
+                 announced address is not reachable from here (see address_map)"
+            ),
+        )),
+    }
+}
+
+async fn secure(
+    dial: &Dial,
+    connector: &TlsConnector,
+    stream: Counted,
+    deadline: Instant,
+) -> Result<tokio_rustls::client::TlsStream<Counted>, Trouble> {
+    let name = ServerName::try_from(dial.host.clone())
+        .map_err(|_| tls::tls_trouble(format!("'{}' cannot be the name of a certificate", dial.host)))?;
+    let mut handshake = std::pin::pin!(timeout_at(deadline, connector.connect(name, stream)));
+    // A plain Redis port waits for the end of a line that never comes: ask it plainly before waiting on.
+    let outcome = tokio::select! {
+        biased;
+        outcome = &mut handshake => outcome,
+        () = tokio::time::sleep(Duration::from_millis(1_500)) => match speaks_plain(dial, deadline).await {
+            true => return Err(plain_port(dial)),
+            false => handshake.await,
+        },
+    };
+    match outcome {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => match tls::handshake_trouble(&error, &dial.shown, &dial.host) {
+            Some(trouble) => Err(trouble),
+            None if speaks_plain(dial, deadline).await => Err(plain_port(dial)),
+            None => Err(tls::tls_trouble(format!("'{}' ended the TLS handshake: {error}", dial.shown))),
+        },
+        Err(_) => Err(Trouble::silent("the TLS handshake", &dial.shown)),
+    }
+}
+
+fn plain_port(dial: &Dial) -> Trouble {
+    tls::tls_trouble(format!(
+        "'{}' speaks plain Redis, not TLS: write redis:// instead of rediss://, or give its TLS port",
+        dial.shown
+    ))
+}
+
+/// Whether a port answers PING without TLS.
+async fn speaks_plain(dial: &Dial, deadline: Instant) -> bool {
+    let soon = deadline.min(Instant::now() + Duration::from_secs(2));
+    let probe = async {
+        let mut stream = connect(dial, soon).await.ok()?;
+        stream.write_all(&Command::Ping.to_cmd().get_packed_command()).await.ok()?;
+        let mut first = [0];
+        stream.read_exact(&mut first).await.ok()?;
+        matches!(&first, b"+" | b"-").then_some(())
+    };
+    timeout_at(soon, probe).await.ok().flatten().is_some()
+}
+
+/// Why a server hung up on the first command: it may be full and say so unasked, or wait for TLS.
+async fn why_closed(dial: &Dial, access: &Access, deadline: Instant) -> Option<Trouble> {
+    let soon = deadline.min(Instant::now() + Duration::from_millis(500));
+    let mut stream = connect(dial, soon).await.ok()?;
+    let mut said = [0; 128];
+    if access.tls.is_none()
+        && let Ok(Ok(length)) = timeout_at(soon, stream.read(&mut said)).await
+        && length > 0
+    {
+        let reply = redis::parse_redis_value(&said[..length]).and_then(Value::extract_error);
+        return reply.err().map(|error| Trouble::from_redis(&error, &Command::Ping, &dial.shown, None));
+    }
+    if access.tls.is_some() {
+        return None;
+    }
+    let connector = tls::any_connector().ok()?;
+    let name = ServerName::try_from(dial.host.clone()).ok()?;
+    let stream = connect(dial, deadline).await.ok()?;
+    let soon = deadline.min(Instant::now() + Duration::from_secs(2));
+    let is_tls = match timeout_at(soon, connector.connect(name, stream)).await.ok()? {
+        Ok(_) => true,
+        Err(error) => tls::handshake_trouble(&error, &dial.shown, &dial.host).is_some(),
+    };
+    is_tls.then(|| {
+        tls::tls_trouble(format!(
+            "'{}' speaks TLS, not plain Redis: write rediss:// instead of redis://, or give its plain port",
+            dial.shown
+        ))
+    })
+}
+
+/// Starts the protocol on a stream. No command of the library's own is sent: whatever goes out is ours.
+async fn start<S>(stream: S) -> Result<(MultiplexedConnection, AbortHandle), RedisError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let plain = RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name();
+    let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
+    let (inner, driver) = MultiplexedConnection::new_with_config(&plain, stream, config).await?;
+    Ok((inner, tokio::spawn(driver).abort_handle()))
+}
+
+/// A stream that counts its bytes.
+struct Counted {
+    inner: TcpStream,
+    cost: Arc<Cost>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
+        self.cost.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        polled
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
+        if let Poll::Ready(Ok(length)) = polled {
+            self.cost.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}

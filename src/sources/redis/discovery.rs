@@ -1,0 +1,361 @@
+//! Finding a target's nodes from its seeds, and keeping a task for each while they come and go.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use headwater_engine::Subject;
+use headwater_engine::reading::{Event, FaultKind, NodeHealth, Reading, Topology};
+use rand::Rng;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::allowed::Command;
+use super::board::{Board, Report, SHAPE_EVERY};
+use super::connection::{Access, Connection, Cost, Dial};
+use super::info::Info;
+use super::node::{NodeSource, ask_shape};
+use super::reply::text;
+use super::shape::{ShardNumbers, Viewpoint, lay_out, read_address, write_address};
+use super::spec::RedisSpec;
+use super::topology::{Host, SeenNode, SeenShard};
+use super::trouble::Trouble;
+use crate::sources::{LONGEST_WAIT, Outlet, backoff, now, spawn};
+
+/// The next seed is tried beside the first ones after this long without an answer.
+const NEXT_SEED_AFTER: Duration = Duration::from_millis(750);
+
+/// Without news of the shape for this long the seeds are asked again: addresses may have changed.
+const SEEDS_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// With more nodes than this, replicas are polled less often.
+const MANY_NODES: usize = 64;
+
+/// How often replicas are polled then.
+const REPLICA_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What is known of a target's nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The shape.
+    pub topology: Topology,
+    /// How each node is reached, and what Headwater has cost it.
+    pub nodes: BTreeMap<Subject, KnownNode>,
+}
+
+/// One node that can be dialled.
+#[derive(Clone, Debug)]
+pub(super) struct KnownNode {
+    /// Where.
+    pub dial: Dial,
+    /// What we have cost it so far.
+    pub cost: Arc<Cost>,
+    interval: Duration,
+    stop: CancellationToken,
+}
+
+/// The task behind a [`RedisTarget`](super::RedisTarget).
+pub(super) struct Target {
+    spec: RedisSpec,
+    interval: Duration,
+    outlet: Outlet,
+    tell: watch::Sender<Option<Found>>,
+    numbers: ShardNumbers,
+    nodes: BTreeMap<Subject, KnownNode>,
+    /// Standalone nodes by the address that others give for them: a seed may be known by its name.
+    aliases: BTreeMap<String, Dial>,
+    /// Standalone nodes seen so far; one that its primary no longer lists is still watched.
+    standalone: BTreeMap<String, SeenNode>,
+    last_topology: Option<(Topology, Instant)>,
+}
+
+impl Target {
+    pub(super) fn new(
+        spec: RedisSpec,
+        interval: Duration,
+        outlet: Outlet,
+        tell: watch::Sender<Option<Found>>,
+    ) -> Self {
+        Self {
+            spec,
+            interval,
+            outlet,
+            tell,
+            numbers: ShardNumbers::default(),
+            nodes: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            standalone: BTreeMap::new(),
+            last_topology: None,
+        }
+    }
+
+    /// Runs until the outlet says stop or the credentials are refused.
+    pub(super) async fn run(mut self) {
+        let stop = self.outlet.stop.clone();
+        tokio::select! {
+            () = stop.cancelled() => {}
+            trouble = self.discover_and_watch() => {
+                // One refusal is the whole target's: it is not tried again for each node.
+                self.say(&trouble).await;
+                stop.cancel();
+            }
+        }
+    }
+
+    /// Returns only with what ends the target.
+    async fn discover_and_watch(&mut self) -> Trouble {
+        let access = match Access::of(&self.spec) {
+            Ok(access) => Arc::new(access),
+            Err(trouble) => return trouble,
+        };
+        let (reports, mut news) = mpsc::channel(16);
+        let board = Arc::new(Board::new(reports));
+        let mut failures = 0;
+        loop {
+            match self.ask_seeds(&access).await {
+                Ok(report) => {
+                    failures = 0;
+                    self.take(report, &access, &board).await;
+                }
+                Err(trouble) if trouble.kind == FaultKind::Auth => return trouble,
+                Err(trouble) => {
+                    failures += 1;
+                    // Once nodes are known each speaks for itself.
+                    if self.nodes.is_empty() {
+                        self.say(&trouble).await;
+                        tokio::time::sleep(backoff(self.interval, failures)).await;
+                        continue;
+                    }
+                }
+            }
+            while let Ok(Some(report)) = tokio::time::timeout(SEEDS_AGAIN_AFTER, news.recv()).await {
+                if let Report::Refused(trouble) = report {
+                    return trouble;
+                }
+                self.take(report, &access, &board).await;
+            }
+        }
+    }
+
+    async fn say(&self, trouble: &Trouble) {
+        let mut reading = Reading::new(self.spec.component.clone(), now());
+        reading.faults.push(trouble.to_fault());
+        // With the app loop gone there is nobody left to tell.
+        let _ = self.outlet.readings.send(reading).await;
+    }
+
+    /// Asks the seeds for the shape, each a little after the one before; the first answer counts, and so does
+    /// the first refusal of the credentials.
+    async fn ask_seeds(&mut self, access: &Access) -> Result<Report, Trouble> {
+        let seeds = self.spec.seeds.clone();
+        let mut attempts: FuturesUnordered<_> = (0_u32..)
+            .zip(&seeds)
+            .map(|(index, seed)| {
+                let map = &self.spec.address_map;
+                async move {
+                    tokio::time::sleep(NEXT_SEED_AFTER * index).await;
+                    ask_seed(seed, map, access).await
+                }
+            })
+            .collect();
+        let mut first = None;
+        while let Some(answer) = attempts.next().await {
+            match answer {
+                Ok((report, dial, peer)) => {
+                    drop(attempts);
+                    if let Some(peer) = peer {
+                        self.aliases.insert(peer, dial);
+                    }
+                    return Ok(report);
+                }
+                Err(trouble) if trouble.kind == FaultKind::Auth => return Err(trouble),
+                Err(trouble) => {
+                    first.get_or_insert(trouble);
+                }
+            }
+        }
+        Err(first.unwrap_or_else(|| {
+            Trouble::broken(
+                FaultKind::Unreachable,
+                "no address was given: add a url to this target".to_owned(),
+            )
+        }))
+    }
+
+    async fn take(&mut self, report: Report, access: &Arc<Access>, board: &Arc<Board>) {
+        let (clustered, asked_host, shards) = match report {
+            Report::Cluster { asked_host, shards } => (true, asked_host, shards),
+            Report::Standalone { primary, replicas } => {
+                let host = primary.host.clone();
+                (false, host, vec![self.standalone_shard(primary, replicas)])
+            }
+            Report::Refused(_) => return,
+        };
+        let view = Viewpoint {
+            cluster: &self.spec.component,
+            clustered,
+            asked_host: &asked_host,
+            address_map: &self.spec.address_map,
+            tls: self.spec.tls.is_some(),
+        };
+        let (topology, dials) = lay_out(view, self.numbers.number(shards));
+        self.keep_tasks(&topology, dials, access, board);
+        let is_news = self
+            .last_topology
+            .as_ref()
+            .is_none_or(|(last, at)| *last != topology || at.elapsed() >= SHAPE_EVERY.mul_f64(0.9));
+        let found = Found { topology: topology.clone(), nodes: self.nodes.clone() };
+        self.tell.send_replace(Some(found));
+        if is_news {
+            let mut reading = Reading::new(self.spec.component.clone(), now());
+            reading.events.push(Event::Topology(topology.clone()));
+            self.last_topology = Some((topology, Instant::now()));
+            let _ = self.outlet.readings.send(reading).await;
+        }
+    }
+
+    /// Starts tasks for nodes that are new, and ends those of nodes that are gone or dialled elsewhere now.
+    fn keep_tasks(
+        &mut self,
+        topology: &Topology,
+        dials: Vec<(Subject, Option<Dial>)>,
+        access: &Arc<Access>,
+        board: &Arc<Board>,
+    ) {
+        let many = dials.len() > MANY_NODES;
+        let is_primary = |subject: &Subject| {
+            topology.shards.iter().flat_map(|s| &s.nodes).any(|n| n.primary && n.subject == *subject)
+        };
+        let mut wanted = BTreeMap::new();
+        for (subject, dial) in dials {
+            let Some(dial) = dial else { continue };
+            let slowly = many && !is_primary(&subject);
+            let interval = if slowly { self.interval.max(REPLICA_INTERVAL) } else { self.interval };
+            wanted.insert(subject, (dial, interval));
+        }
+        self.nodes.retain(|subject, node| {
+            let stays = wanted
+                .get(subject)
+                .is_some_and(|(dial, interval)| *dial == node.dial && *interval == node.interval);
+            if !stays {
+                node.stop.cancel();
+            }
+            stays
+        });
+        for (subject, (dial, interval)) in wanted {
+            if self.nodes.contains_key(&subject) {
+                continue;
+            }
+            let stop = self.outlet.stop.child_token();
+            let cost = Arc::new(Cost::default());
+            let source = NodeSource::new(
+                subject.clone(),
+                dial.clone(),
+                access.clone(),
+                cost.clone(),
+                board.clone(),
+                self.spec.show_arguments,
+            );
+            let outlet = Outlet { readings: self.outlet.readings.clone(), stop: stop.clone() };
+            let jitter = rand::rng().random_range(Duration::ZERO..=interval / 10);
+            tokio::spawn(async move {
+                tokio::time::sleep(jitter).await;
+                spawn(source, interval, outlet);
+            });
+            self.nodes.insert(subject, KnownNode { dial, cost, interval, stop });
+        }
+    }
+
+    fn standalone_shard(&mut self, primary: Dial, replicas: Vec<(String, u16)>) -> SeenShard {
+        let listed: Vec<_> = replicas
+            .into_iter()
+            .map(|(host, port)| {
+                let address = write_address(&host, port);
+                self.aliases
+                    .get(&address)
+                    .map_or((address, host, port), |d| (d.shown.clone(), d.host.clone(), d.port))
+            })
+            .collect();
+        for node in self.standalone.values_mut() {
+            // Known from before, not listed now: watched on, but nobody vouches for it.
+            node.primary = false;
+            node.health = NodeHealth::Unknown;
+        }
+        let mut note = |id: String, host: String, port: u16, primary: bool| {
+            let (host, health) = (Host::Known(host), NodeHealth::Online);
+            self.standalone
+                .insert(id.clone(), SeenNode { id, host, ip: None, port, tls_port: None, primary, health });
+        };
+        let (host, port) = read_address(&primary.shown).unwrap_or((primary.host, primary.port));
+        note(primary.shown, host, port, true);
+        for (id, host, port) in listed {
+            note(id, host, port, false);
+        }
+        let mut nodes: Vec<_> = self.standalone.values().cloned().collect();
+        nodes.sort_by_key(|node| !node.primary);
+        SeenShard { slots: vec![], nodes }
+    }
+}
+
+/// Asks one seed for the shape; also says where it was reached and its address as others may name it.
+async fn ask_seed(
+    seed: &str,
+    address_map: &BTreeMap<String, String>,
+    access: &Access,
+) -> Result<(Report, Dial, Option<String>), Trouble> {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    let dial = dial_of(seed, address_map)?;
+    let (mut connection, text) = greet(&dial, access, deadline).await?;
+    let info = Info::parse(&text);
+    let peer = connection.peer().map(|peer| write_address(&peer.ip().to_string(), peer.port()));
+    if info.is_clustered() {
+        let shards = ask_shape(&mut connection, &mut false, deadline).await?;
+        return Ok((Report::Cluster { asked_host: dial.host.clone(), shards }, dial, peer));
+    }
+    let replicas =
+        |info: &Info<'_>| info.replicas.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect();
+    let primary = info.text("master_host").zip(info.text("master_port").and_then(|port| port.parse().ok()));
+    let report = match primary {
+        None => Report::Standalone { primary: dial.clone(), replicas: replicas(&info) },
+        Some((host, port)) => {
+            // A replica as seed: its primary knows the others. Unreachable, it is still the primary.
+            let address = write_address(host, port);
+            let primary = dial_of(&address, address_map)?;
+            let soon = deadline.min(Instant::now() + Duration::from_secs(2));
+            let others = match greet(&primary, access, soon).await {
+                Ok((_, text)) => replicas(&Info::parse(&text)),
+                Err(trouble) if trouble.kind == FaultKind::Auth => return Err(trouble),
+                Err(_) => read_address(peer.as_deref().unwrap_or(seed)).into_iter().collect(),
+            };
+            Report::Standalone { primary, replicas: others }
+        }
+    };
+    Ok((report, dial, peer))
+}
+
+async fn greet(dial: &Dial, access: &Access, deadline: Instant) -> Result<(Connection, String), Trouble> {
+    let cost = Arc::new(Cost::default());
+    let mut connection = Connection::open(dial, access, &cost, deadline).await?;
+    let reply = connection.ask(Command::Info(&[]), deadline).await?;
+    match text(&reply) {
+        Some(text) => Ok((connection, text.into_owned())),
+        None => Err(Trouble::broken(
+            FaultKind::Malformed,
+            format!("'{}' answers INFO with something else: it may be no Redis", dial.shown),
+        )),
+    }
+}
+
+fn dial_of(address: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {
+    let read = |text: &str| {
+        read_address(text).ok_or_else(|| {
+            Trouble::broken(FaultKind::Unreachable, format!("'{text}' is no address: write host:port"))
+        })
+    };
+    let (host, port) = read(address)?;
+    let shown = write_address(&host, port);
+    let (host, port) = address_map.get(&shown).map_or(Ok((host, port)), |mapped| read(mapped))?;
+    Ok(Dial { shown, host, port })
+}

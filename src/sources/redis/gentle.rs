@@ -1,0 +1,129 @@
+//! Asking less of a node that suffers.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::info::Info;
+use super::samples::main_thread_seconds;
+
+/// How often the expensive section is asked for while a node suffers.
+const RARELY: Duration = Duration::from_secs(5);
+
+/// How long a node is spared after it was last seen to suffer.
+const SPARED_FOR: Duration = Duration::from_secs(30);
+
+/// The share of a core above which the main thread is nearly spent.
+const BUSY: f64 = 0.9;
+
+/// How many times its median the execution of INFO may take, and the least that matters, in microseconds.
+const SLOW_INFO: (f64, f64) = (10.0, 1_000.0);
+
+/// How many looks the median is over.
+const LOOKS: usize = 31;
+
+/// Watches what asking costs the node itself: execution time by its own count, not the time of the answer, which
+/// a full link stretches though the node is idle.
+#[derive(Debug, Default)]
+pub(super) struct Gentle {
+    spare_until: Option<Instant>,
+    last_full: Option<Instant>,
+    info_calls: Option<(f64, f64)>,
+    cpu: Option<(f64, f64)>,
+    costs: VecDeque<f64>,
+}
+
+impl Gentle {
+    /// Whether the next look may ask for commandstats.
+    pub(super) fn wants_commandstats(&mut self, now: Instant) -> bool {
+        let spared = self.spare_until.is_some_and(|until| now < until);
+        let wanted = !spared || self.last_full.is_none_or(|last| now.duration_since(last) >= RARELY);
+        if wanted {
+            self.last_full = Some(now);
+        }
+        wanted
+    }
+
+    /// Looks at an answer; says why when the node begins to be spared.
+    pub(super) fn watch(&mut self, info: &Info<'_>, now: Instant) -> Option<String> {
+        let reason = self.slow_info(info).or(self.busy_thread(info))?;
+        let begins = self.spare_until.is_none_or(|until| now >= until);
+        self.spare_until = Some(now + SPARED_FOR);
+        begins.then_some(reason)
+    }
+
+    fn slow_info(&mut self, info: &Info<'_>) -> Option<String> {
+        let stat = info.commands.iter().find(|command| command.name == "info")?;
+        let (calls, usec) = self.info_calls.replace((stat.calls, stat.usec))?;
+        if stat.calls <= calls || stat.usec < usec {
+            return None;
+        }
+        let cost = (stat.usec - usec) / (stat.calls - calls);
+        let mut sorted: Vec<_> = self.costs.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted.get(sorted.len() / 2).copied();
+        self.costs.push_back(cost);
+        if self.costs.len() > LOOKS {
+            self.costs.pop_front();
+        }
+        let median = median.filter(|median| cost > median * SLOW_INFO.0 && cost > SLOW_INFO.1)?;
+        Some(format!(
+            "INFO itself takes the node {:.1} ms of execution, {:.1} ms is usual: it is asked every 5 s while that lasts",
+            cost / 1e3,
+            median / 1e3
+        ))
+    }
+
+    fn busy_thread(&mut self, info: &Info<'_>) -> Option<String> {
+        let seconds = main_thread_seconds(info)?;
+        let clock = info.number("server_time_usec")? / 1e6;
+        let (before, then) = self.cpu.replace((seconds, clock))?;
+        let share = (seconds - before) / (clock - then);
+        (clock > then && share > BUSY).then(|| {
+            format!(
+                "the main thread uses {:.0} % of a core: it is asked every 5 s while that lasts",
+                share * 100.0
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_whose_thread_is_spent_is_asked_less_and_told_once() {
+        let mut gentle = Gentle::default();
+        let start = Instant::now();
+        let look = |second: u32, cpu: f64| {
+            format!(
+                "server_time_usec:{second}000000\nused_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:0\n"
+            )
+        };
+        let at = |second: u32| start + Duration::from_secs(u64::from(second));
+        assert!(gentle.wants_commandstats(at(1)));
+        assert_eq!(gentle.watch(&Info::parse(&look(1, 0.0)), at(1)), None);
+        assert!(gentle.watch(&Info::parse(&look(2, 0.95)), at(2)).unwrap().contains("95 %"));
+        assert_eq!(gentle.watch(&Info::parse(&look(3, 1.93)), at(3)), None);
+        assert_eq!([3, 4, 5].map(|second| gentle.wants_commandstats(at(second))), [false, false, false]);
+        assert!(gentle.wants_commandstats(at(6)));
+        assert_eq!(gentle.watch(&Info::parse(&look(40, 2.0)), at(40)), None);
+        assert!(gentle.wants_commandstats(at(40)) && gentle.wants_commandstats(at(41)));
+    }
+
+    #[test]
+    fn info_that_costs_ten_times_as_much_as_usual_spares_the_node() {
+        let mut gentle = Gentle::default();
+        let now = Instant::now();
+        let mut usec = 0.0;
+        for calls in 1..20 {
+            usec += 80.0;
+            let text = format!("cmdstat_info:calls={calls},usec={usec}\n");
+            assert_eq!(gentle.watch(&Info::parse(&text), now), None);
+        }
+        let text = format!("cmdstat_info:calls=20,usec={}\n", usec + 4_000.0);
+        assert!(gentle.watch(&Info::parse(&text), now).unwrap().contains("4.0 ms"));
+    }
+}

@@ -1,0 +1,327 @@
+//! One node, asked once an interval: INFO, its slow log, and now and then the shape of the whole.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_engine::metric;
+use headwater_engine::reading::{Event, FaultKind, Reading, Value};
+use headwater_engine::{RemoteText, Subject};
+use redis::Value as Reply;
+use tokio::time::Instant;
+
+use super::allowed::Command;
+use super::board::{Board, Report};
+use super::connection::{Access, Connection, Cost, Dial};
+use super::gentle::Gentle;
+use super::identity::{Identity, Seen};
+use super::info::Info;
+use super::reply::text;
+use super::samples::{Busiest, add_samples};
+use super::slowlog::{FULL_DEPTH, Progress, read_slowlog};
+use super::topology::{NodeLine, SeenShard, combine, read_nodes, read_shards, read_slots};
+use super::trouble::Trouble;
+use crate::sources::{LONGEST_WAIT, Source, now};
+
+/// What a refusal of INFO is not asked again before.
+const AFTER_DENIAL: Duration = Duration::from_secs(30);
+
+/// The sections that are asked for; expensive ones are left out.
+const SECTIONS: &[&str] = &[
+    "server",
+    "clients",
+    "memory",
+    "persistence",
+    "stats",
+    "replication",
+    "cpu",
+    "errorstats",
+    "keyspace",
+    "cluster",
+    "commandstats",
+];
+
+/// How this node lets itself be asked for INFO, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InfoForm {
+    /// Several sections by name (7.0 and later).
+    Sections,
+    /// `INFO all`.
+    All,
+    /// `INFO` alone.
+    Plain,
+}
+
+/// A node as a source.
+pub(super) struct NodeSource {
+    subject: Subject,
+    dial: Dial,
+    access: Arc<Access>,
+    cost: Arc<Cost>,
+    board: Arc<Board>,
+    show_arguments: bool,
+    connection: Option<Connection>,
+    form: InfoForm,
+    identity: Identity,
+    gentle: Gentle,
+    busiest: Busiest,
+    slowlog: Progress,
+    slowlog_refused: bool,
+    shards_unknown: bool,
+    shape_refused: bool,
+    denied: Option<(Instant, Trouble)>,
+}
+
+impl NodeSource {
+    pub(super) fn new(
+        subject: Subject,
+        dial: Dial,
+        access: Arc<Access>,
+        cost: Arc<Cost>,
+        board: Arc<Board>,
+        show_arguments: bool,
+    ) -> Self {
+        Self {
+            subject,
+            dial,
+            access,
+            cost,
+            board,
+            show_arguments,
+            connection: None,
+            form: InfoForm::Sections,
+            identity: Identity::default(),
+            gentle: Gentle::default(),
+            busiest: Busiest::default(),
+            slowlog: Progress::default(),
+            slowlog_refused: false,
+            shards_unknown: false,
+            shape_refused: false,
+            denied: None,
+        }
+    }
+
+    /// Fills the reading; whatever has been put into it stays when a later step fails.
+    async fn fill(&mut self, reading: &mut Reading) -> Result<(), Trouble> {
+        let deadline = Instant::now() + LONGEST_WAIT;
+        let was_open = self.connection.is_some();
+        let (text, took) = match self.info(deadline).await {
+            // The server may have restarted between two looks: one new attempt, at once.
+            Err(trouble) if was_open && trouble.kind == FaultKind::Unreachable => self.info(deadline).await?,
+            outcome => outcome?,
+        };
+        let info = Info::parse(&text);
+        reading.at = now();
+        reading.sample(&self.subject, metric::REDIS_ANSWER_TIME, Value::Gauge(took.as_secs_f64()));
+        match self.identity.see(&info) {
+            Seen::Same => {}
+            Seen::Restarted => reading.events.push(Event::Restarted),
+            Seen::Alternating => {
+                let why = "different servers answer at this one address: a proxy or a load balancer; give the \
+                           addresses of the servers behind it, because rates over several servers mean nothing";
+                reading.events.push(unavailable("rates of this node", why));
+            }
+        }
+        if self.identity.is_alternating() {
+            return Ok(());
+        }
+        reading.source_clock_us = info.text("server_time_usec").and_then(|text| text.parse().ok());
+        add_samples(reading, &self.subject, &info, &mut self.busiest);
+        if let Some(why) = self.gentle.watch(&info, Instant::now()) {
+            reading.events.push(unavailable("commandstats at every look", &why));
+        }
+        self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
+        self.read_slowlog(reading, deadline).await?;
+        self.report_shape(reading, &info, deadline).await
+    }
+
+    async fn info(&mut self, deadline: Instant) -> Result<(String, Duration), Trouble> {
+        loop {
+            let (form, with_commands) = (self.form, self.gentle.wants_commandstats(Instant::now()));
+            let sections: &[&str] = match (form, with_commands) {
+                (InfoForm::Sections, true) => SECTIONS,
+                (InfoForm::Sections, false) => &SECTIONS[..SECTIONS.len() - 1],
+                (InfoForm::All, true) => &["all"],
+                _ => &[],
+            };
+            let connection = self.open(deadline).await?;
+            let asked = Instant::now();
+            let answer = connection.ask(Command::Info(sections), deadline).await;
+            let took = asked.elapsed();
+            self.form = match (answer, form) {
+                (Ok(reply), _) => {
+                    return match text(&reply) {
+                        Some(text) => Ok((text.into_owned(), took)),
+                        None => Err(Trouble::broken(
+                            FaultKind::Malformed,
+                            format!(
+                                "'{}' answers INFO with something else: it may be no Redis",
+                                self.dial.shown
+                            ),
+                        )),
+                    };
+                }
+                (Err(trouble), InfoForm::Sections) if trouble.is_unknown_command() => InfoForm::All,
+                (Err(trouble), InfoForm::All) if trouble.is_unknown_command() => InfoForm::Plain,
+                (Err(trouble), _) => {
+                    if trouble.ends_connection {
+                        self.connection = None;
+                    }
+                    return Err(trouble);
+                }
+            };
+        }
+    }
+
+    async fn open(&mut self, deadline: Instant) -> Result<&mut Connection, Trouble> {
+        let open = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::open(&self.dial, &self.access, &self.cost, deadline).await?,
+        };
+        Ok(self.connection.insert(open))
+    }
+
+    async fn read_slowlog(&mut self, reading: &mut Reading, deadline: Instant) -> Result<(), Trouble> {
+        let Some(connection) = self.connection.as_mut().filter(|_| !self.slowlog_refused) else {
+            return Ok(());
+        };
+        let mut depth = self.slowlog.depth();
+        let entries = loop {
+            let entries = match connection.ask(Command::SlowlogGet(depth), deadline).await {
+                Ok(reply) => read_slowlog(&reply).unwrap_or_default(),
+                Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
+                    return Err(trouble);
+                }
+                Err(trouble) => {
+                    self.slowlog_refused = true;
+                    reading.events.push(unavailable("SLOWLOG GET", &trouble.message));
+                    return Ok(());
+                }
+            };
+            if !self.slowlog.leaves_gap(&entries, depth) {
+                break entries;
+            }
+            depth = FULL_DEPTH;
+        };
+        let fresh = self.slowlog.take(entries);
+        if fresh.missed > 0 {
+            let why = format!(
+                "the log was overwritten before it was read: raise slowlog-max-len ({})",
+                fresh.missed
+            );
+            reading.events.push(unavailable(&format!("{} slow-log entries", fresh.missed), &why));
+        }
+        let events =
+            fresh.entries.iter().map(|entry| Event::SlowCommand(entry.to_event(self.show_arguments)));
+        reading.events.extend(events);
+        reading.sample(&self.subject, metric::REDIS_SLOW, Value::Counter(self.slowlog.total() as f64));
+        Ok(())
+    }
+
+    /// Tells the target about the shape, when it is this node's turn. A standalone server's is in its INFO.
+    async fn report_shape(
+        &mut self,
+        reading: &mut Reading,
+        info: &Info<'_>,
+        deadline: Instant,
+    ) -> Result<(), Trouble> {
+        if info.is_clustered() {
+            let Some(connection) = self.connection.as_mut().filter(|_| !self.shape_refused) else {
+                return Ok(());
+            };
+            if !self.board.claim() {
+                return Ok(());
+            }
+            match ask_shape(connection, &mut self.shards_unknown, deadline).await {
+                Ok(shards) => self.board.tell(Report::Cluster { asked_host: self.dial.host.clone(), shards }),
+                Err(trouble) if trouble.ends_connection => return Err(trouble),
+                Err(trouble) => {
+                    self.shape_refused = trouble.kind == FaultKind::Denied;
+                    reading.events.push(unavailable("the shape of the cluster", &trouble.message));
+                    self.board.hasten();
+                }
+            }
+        } else if info.text("role") == Some("master") && self.board.claim() {
+            let replicas = info.replicas.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect();
+            self.board.tell(Report::Standalone { primary: self.dial.clone(), replicas });
+        }
+        Ok(())
+    }
+}
+
+impl Source for NodeSource {
+    fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    async fn ask(&mut self) -> Reading {
+        let mut reading = Reading::new(self.subject.clone(), now());
+        let outcome = match &self.denied {
+            Some((until, trouble)) if Instant::now() < *until => Err(trouble.clone()),
+            _ => {
+                self.denied = None;
+                let outcome = self.fill(&mut reading).await;
+                if let Err(trouble) = &outcome
+                    && trouble.kind == FaultKind::Denied
+                {
+                    self.denied = Some((Instant::now() + AFTER_DENIAL, trouble.clone()));
+                }
+                outcome
+            }
+        };
+        if let Err(trouble) = outcome {
+            reading.at = now();
+            reading.faults.push(trouble.to_fault());
+            if trouble.ends_connection {
+                self.connection = None;
+                self.board.hasten();
+            }
+            if trouble.kind == FaultKind::Auth {
+                self.board.tell(Report::Refused(trouble));
+            }
+        }
+        reading.sample(
+            &self.subject,
+            metric::REDIS_OUR_COMMANDS,
+            Value::Counter(self.cost.commands() as f64),
+        );
+        reading.sample(&self.subject, metric::REDIS_OUR_BYTES, Value::Counter(self.cost.bytes() as f64));
+        reading
+    }
+}
+
+/// Asks one node for the shape of its cluster: the newest command that it has, and CLUSTER NODES.
+pub(super) async fn ask_shape(
+    connection: &mut Connection,
+    shards_unknown: &mut bool,
+    deadline: Instant,
+) -> Result<Vec<SeenShard>, Trouble> {
+    let mut refusal = None;
+    let mut keep = |answer: Result<Reply, Trouble>| match answer {
+        Ok(reply) => Ok(Some(reply)),
+        Err(trouble) if trouble.ends_connection => Err(trouble),
+        Err(trouble) => {
+            refusal.get_or_insert(trouble);
+            Ok(None)
+        }
+    };
+    let mut seen = None;
+    if !*shards_unknown {
+        let reply = keep(connection.ask(Command::ClusterShards, deadline).await)?;
+        *shards_unknown = reply.is_none();
+        seen = reply.as_ref().and_then(read_shards);
+    }
+    if seen.is_none() {
+        seen = keep(connection.ask(Command::ClusterSlots, deadline).await)?.as_ref().and_then(read_slots);
+    }
+    let reply = keep(connection.ask(Command::ClusterNodes, deadline).await)?;
+    let lines: Vec<NodeLine> =
+        reply.as_ref().and_then(text).map(|text| read_nodes(&text)).unwrap_or_default();
+    match (seen, refusal) {
+        (None, Some(trouble)) if lines.is_empty() => Err(trouble),
+        (seen, _) => Ok(combine(seen, &lines)),
+    }
+}
+
+fn unavailable(what: &str, why: &str) -> Event {
+    Event::Unavailable { what: RemoteText::new(what), why: RemoteText::new(why) }
+}

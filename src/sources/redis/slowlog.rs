@@ -1,0 +1,396 @@
+//! The slow log: entries by id, so that none is counted twice.
+
+use std::time::Duration;
+
+use headwater_engine::reading::SlowCommand;
+use headwater_engine::{Moment, RemoteText};
+use redis::Value;
+
+use super::reply::{bytes, integer, items, text};
+
+/// The name that Headwater gives its own connections.
+pub const OUR_CLIENT_NAME: &str = "headwater";
+
+/// How many entries are asked for normally.
+pub const NORMAL_DEPTH: u32 = 16;
+
+/// How many are asked for at first sight and when entries may have been missed: the default length of the log.
+pub const FULL_DEPTH: u32 = 128;
+
+/// One entry as the server sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Grows by one with each entry until the server restarts.
+    pub id: u64,
+    /// Seconds since the Unix epoch, by the server's clock.
+    pub at_seconds: i64,
+    /// Execution time in microseconds.
+    pub took_us: u64,
+    /// The command as it was sent; long ones are cut by the server.
+    pub arguments: Vec<Vec<u8>>,
+    /// The name of the client, empty when it has none.
+    pub client: Vec<u8>,
+}
+
+/// Reads a SLOWLOG GET reply, newest entry first. Elements that a version or a fork adds are ignored: the
+/// command is the first element that is an array. Entries that cannot be read are left out.
+pub fn read_slowlog(reply: &Value) -> Option<Vec<Entry>> {
+    Some(items(reply)?.iter().filter_map(read_entry).collect())
+}
+
+fn read_entry(entry: &Value) -> Option<Entry> {
+    let parts = items(entry)?;
+    let argv = parts.iter().position(|part| items(part).is_some())?;
+    Some(Entry {
+        id: u64::try_from(integer(parts.first()?)?).ok()?,
+        at_seconds: integer(parts.get(1)?)?,
+        took_us: u64::try_from(integer(parts.get(2)?)?).ok()?,
+        arguments: items(&parts[argv])?.iter().filter_map(bytes).map(<[u8]>::to_vec).collect(),
+        // Servers before 4.0 stop after the command; later ones add the client's address and name.
+        client: parts.get(argv + 2).and_then(text).map_or_else(Vec::new, |name| name.as_bytes().to_vec()),
+    })
+}
+
+/// Where reading one node's slow log has come to.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    run_id: String,
+    has_looked: bool,
+    last: Option<u64>,
+    total: u64,
+}
+
+/// What one look at the slow log brought.
+#[derive(Debug, Default, PartialEq)]
+pub struct Fresh {
+    /// Entries not seen before, oldest first.
+    pub entries: Vec<Entry>,
+    /// Entries that the log dropped before they could be read.
+    pub missed: u64,
+}
+
+impl Progress {
+    /// How many entries to ask for; everything there is when nothing is known yet.
+    pub fn depth(&self) -> u32 {
+        if self.has_looked { NORMAL_DEPTH } else { FULL_DEPTH }
+    }
+
+    /// Forgets everything when the server is another run than before: ids begin anew.
+    pub fn belongs_to(&mut self, run_id: &str) {
+        if self.run_id != run_id {
+            *self = Self { run_id: run_id.to_owned(), ..Self::default() };
+        }
+    }
+
+    /// Whether these entries, asked for at this depth, leave a gap that a deeper look may fill.
+    pub fn leaves_gap(&self, entries: &[Entry], depth: u32) -> bool {
+        depth < FULL_DEPTH && entries.len() >= depth as usize && self.gap(entries) > 0
+    }
+
+    fn gap(&self, entries: &[Entry]) -> u64 {
+        match (self.last, entries.iter().map(|entry| entry.id).min()) {
+            (Some(last), Some(oldest)) => oldest.saturating_sub(last + 1),
+            _ => 0,
+        }
+    }
+
+    /// Takes what is new.
+    pub fn take(&mut self, mut entries: Vec<Entry>) -> Fresh {
+        let missed = self.gap(&entries);
+        entries.retain(|entry| self.last.is_none_or(|last| entry.id > last));
+        entries.sort_by_key(|entry| entry.id);
+        entries.dedup_by_key(|entry| entry.id);
+        if !self.has_looked {
+            // Ids begin at 0, so those before the oldest that is still there have been, too.
+            self.total = entries.first().map_or(0, |entry| entry.id);
+        }
+        self.has_looked = true;
+        self.last = entries.last().map(|entry| entry.id).or(self.last);
+        self.total += missed + entries.iter().filter(|entry| !entry.is_excluded()).count() as u64;
+        Fresh { entries, missed }
+    }
+
+    /// Entries so far, those left out that were seen to convict nobody; grows only.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+impl Entry {
+    /// The entry as an event; the arguments only when they are asked for.
+    pub fn to_event(&self, with_arguments: bool) -> SlowCommand {
+        let words = 1 + usize::from(self.has_subcommand());
+        let arguments = match with_arguments {
+            true => self.arguments.iter().skip(words).map(|bytes| RemoteText::from_bytes(bytes)).collect(),
+            false => vec![],
+        };
+        SlowCommand {
+            id: self.id,
+            at: Moment(self.at_seconds.saturating_mul(1_000)),
+            took: Duration::from_micros(self.took_us),
+            command: RemoteText::from_bytes(self.command().as_bytes()),
+            key: self.key().map(RemoteText::from_bytes),
+            arguments,
+            client: RemoteText::from_bytes(&self.client),
+            excluded: self.is_excluded(),
+        }
+    }
+
+    /// The command's name in upper case, with its subcommand.
+    pub fn command(&self) -> String {
+        let words = 1 + usize::from(self.has_subcommand());
+        let words: Vec<_> = self
+            .arguments
+            .iter()
+            .take(words)
+            .map(|word| String::from_utf8_lossy(word).to_ascii_uppercase())
+            .collect();
+        words.join(" ")
+    }
+
+    /// Whether this is Headwater's own command or an administrator's.
+    pub fn is_excluded(&self) -> bool {
+        self.client == OUR_CLIENT_NAME.as_bytes() || ADMIN.contains(&self.name().as_str())
+    }
+
+    /// The first key, where the command has one.
+    pub fn key(&self) -> Option<&[u8]> {
+        let name = self.name();
+        let argument = |index: usize| self.arguments.get(index).map(Vec::as_slice);
+        if ADMIN.contains(&name.as_str()) || KEYLESS.contains(&name.as_str()) {
+            return None;
+        }
+        match name.as_str() {
+            "EVAL" | "EVALSHA" | "EVAL_RO" | "EVALSHA_RO" | "FCALL" | "FCALL_RO" => {
+                if argument(2)? == b"0" {
+                    None
+                } else {
+                    argument(3)
+                }
+            }
+            "XREAD" | "XREADGROUP" => {
+                let streams = self.arguments.iter().position(|word| word.eq_ignore_ascii_case(b"STREAMS"))?;
+                argument(streams + 1)
+            }
+            "BLMPOP" | "BZMPOP" | "MIGRATE" => argument(3),
+            name if KEY_SECOND.contains(&name) => argument(2),
+            _ => argument(1),
+        }
+    }
+
+    fn name(&self) -> String {
+        self.arguments
+            .first()
+            .map_or_else(String::new, |word| String::from_utf8_lossy(word).to_ascii_uppercase())
+    }
+
+    fn has_subcommand(&self) -> bool {
+        CONTAINERS.contains(&self.name().as_str()) && self.arguments.len() > 1
+    }
+}
+
+/// Commands of operators and of replication; they say nothing about what the service does.
+const ADMIN: &[&str] = &[
+    "ACL",
+    "AUTH",
+    "BGREWRITEAOF",
+    "BGSAVE",
+    "CLIENT",
+    "CLUSTER",
+    "COMMAND",
+    "CONFIG",
+    "DEBUG",
+    "FAILOVER",
+    "HELLO",
+    "INFO",
+    "LASTSAVE",
+    "LATENCY",
+    "MODULE",
+    "MONITOR",
+    "PSYNC",
+    "REPLCONF",
+    "REPLICAOF",
+    "ROLE",
+    "SAVE",
+    "SHUTDOWN",
+    "SLAVEOF",
+    "SLOWLOG",
+    "SYNC",
+];
+
+/// Commands without a key.
+const KEYLESS: &[&str] = &[
+    "DBSIZE",
+    "DISCARD",
+    "ECHO",
+    "EXEC",
+    "FLUSHALL",
+    "FLUSHDB",
+    "FUNCTION",
+    "KEYS",
+    "MULTI",
+    "PING",
+    "PSUBSCRIBE",
+    "PUBLISH",
+    "PUBSUB",
+    "QUIT",
+    "RANDOMKEY",
+    "READONLY",
+    "READWRITE",
+    "SCAN",
+    "SCRIPT",
+    "SELECT",
+    "SPUBLISH",
+    "SSUBSCRIBE",
+    "SUBSCRIBE",
+    "SWAPDB",
+    "TIME",
+    "UNSUBSCRIBE",
+    "UNWATCH",
+    "WAIT",
+    "WAITAOF",
+];
+
+/// Commands whose first key is their second argument.
+const KEY_SECOND: &[&str] = &[
+    "BITOP",
+    "LMPOP",
+    "MEMORY",
+    "OBJECT",
+    "SINTERCARD",
+    "XGROUP",
+    "XINFO",
+    "ZDIFF",
+    "ZINTER",
+    "ZINTERCARD",
+    "ZMPOP",
+    "ZUNION",
+];
+
+/// Commands that have subcommands.
+const CONTAINERS: &[&str] = &[
+    "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DEBUG", "FUNCTION", "LATENCY", "MEMORY", "MODULE",
+    "OBJECT", "PUBSUB", "SCRIPT", "SLOWLOG", "XGROUP", "XINFO",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply_fixture;
+    use super::*;
+
+    fn entry(id: u64, words: &[&str]) -> Entry {
+        Entry {
+            id,
+            at_seconds: 1,
+            took_us: 20_000,
+            arguments: words.iter().map(|word| word.as_bytes().to_vec()).collect(),
+            client: vec![],
+        }
+    }
+
+    #[test]
+    fn hostile_entries_of_every_version_are_read_and_made_harmless() {
+        for name in ["r62", "r70", "r82", "v91"] {
+            let Some(reply) = reply_fixture(&format!("redis-wire/{name}.slowlog_get.resp2")) else { return };
+            let entries = read_slowlog(&reply).unwrap();
+            assert_eq!(entries.len(), items(&reply).unwrap().len(), "{name}");
+            let events: Vec<_> = entries.iter().map(|entry| entry.to_event(true)).collect();
+            let shown = events.iter().flat_map(|event| event.arguments.iter().chain(&event.key));
+            assert!(shown.clone().count() > 5, "{name}");
+            assert!(shown.clone().all(|text| !text.as_str().contains(['\x1b', '\n', '\0'])), "{name}");
+            assert!(entries.iter().flat_map(|e| &e.arguments).any(|bytes| bytes.contains(&0x1b)), "{name}");
+        }
+    }
+
+    #[test]
+    fn longer_and_shorter_entries_have_the_same_meaning() {
+        let wire = "*4\r\n*4\r\n:7\r\n:100\r\n:9\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n\
+                    *6\r\n:6\r\n:100\r\n:9\r\n*2\r\n$3\r\nget\r\n$1\r\nb\r\n$3\r\nc:1\r\n$3\r\napp\r\n\
+                    *7\r\n:5\r\n:100\r\n:9\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n$3\r\nc:1\r\n$3\r\napp\r\n:2\r\n\
+                    *7\r\n:4\r\n:100\r\n:9\r\n$20\r\nComplexity info: N:1\r\n*0\r\n$3\r\nc:1\r\n$3\r\napp\r\n";
+        let entries = read_slowlog(&redis::parse_redis_value(wire.as_bytes()).unwrap()).unwrap();
+        let seen: Vec<_> = entries
+            .iter()
+            .map(|e| (e.id, e.command(), e.key().map(<[u8]>::to_vec), e.client.clone()))
+            .collect();
+        let app = b"app".to_vec();
+        assert_eq!(
+            seen,
+            [
+                (7, "GET".to_owned(), Some(b"a".to_vec()), vec![]),
+                (6, "GET".to_owned(), Some(b"b".to_vec()), app.clone()),
+                (5, "GET".to_owned(), Some(b"c".to_vec()), app.clone()),
+                (4, String::new(), None, app),
+            ]
+        );
+    }
+
+    #[test]
+    fn keys_are_found_where_each_command_has_them() {
+        let cases: &[(&[&str], &str, Option<&str>)] = &[
+            (&["get", "k", "x"], "GET", Some("k")),
+            (&["KEYS", "*"], "KEYS", None),
+            (&["EVAL", "return 1", "1", "k"], "EVAL", Some("k")),
+            (&["EVAL", "return 1", "0"], "EVAL", None),
+            (&["memory", "usage", "k"], "MEMORY USAGE", Some("k")),
+            (&["XREAD", "COUNT", "2", "streams", "k", "0"], "XREAD", Some("k")),
+            (&["BLMPOP", "0", "1", "k", "LEFT"], "BLMPOP", Some("k")),
+            (&["CONFIG", "GET", "*"], "CONFIG GET", None),
+            (&["GET"], "GET", None),
+        ];
+        for (words, command, key) in cases {
+            let entry = entry(1, words);
+            assert_eq!(entry.command(), *command);
+            assert_eq!(entry.key(), key.map(str::as_bytes), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_stay_hidden_unless_asked_for_and_our_own_are_excluded() {
+        let mut set = entry(3, &["SET", "k", "secret"]);
+        assert!(set.to_event(false).arguments.is_empty() && !set.is_excluded());
+        assert_eq!(set.to_event(true).arguments.len(), 2);
+        set.client = b"headwater".to_vec();
+        assert!(set.is_excluded());
+        assert!(entry(1, &["config", "get", "*"]).is_excluded());
+    }
+
+    #[test]
+    fn nothing_is_counted_twice_and_what_was_missed_is_said() {
+        let mut progress = Progress::default();
+        progress.belongs_to("run-a");
+        assert_eq!((progress.depth(), progress.total()), (FULL_DEPTH, 0));
+        let get = |id| entry(id, &["GET", "k"]);
+        assert_eq!(progress.take(vec![get(5), get(4)]).entries.len(), 2);
+        assert_eq!((progress.depth(), progress.total()), (NORMAL_DEPTH, 6));
+        let again = progress.take(vec![get(6), get(5), get(4)]);
+        assert_eq!((again.entries.len(), again.entries[0].id, again.missed), (1, 6, 0));
+        let far: Vec<_> = (20..36).rev().map(get).collect();
+        assert!(progress.leaves_gap(&far, NORMAL_DEPTH));
+        assert_eq!(progress.take(far).missed, 13);
+        progress.take(vec![entry(36, &["INFO"])]);
+        assert_eq!(progress.total(), 36);
+        progress.belongs_to("run-b");
+        assert_eq!(progress.take(vec![]).entries.len(), 0);
+        assert_eq!(progress.take(vec![get(0)]).entries.len(), 1);
+        assert_eq!(progress.total(), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_looks_at_one_log_count_each_entry_once(looks in proptest::collection::vec(1_u64..12, 1..20)) {
+            let mut progress = Progress::default();
+            let (mut written, mut read, mut missed, mut before) = (0_u64, 0_u64, 0_u64, None);
+            for new in looks {
+                written += new;
+                let kept = (written.saturating_sub(8)..written).rev();
+                let fresh = progress.take(kept.map(|id| entry(id, &["GET", "k"])).collect());
+                before.get_or_insert(fresh.entries[0].id);
+                read += fresh.entries.len() as u64;
+                missed += fresh.missed;
+            }
+            proptest::prop_assert_eq!(before.unwrap_or(0) + read + missed, written);
+            proptest::prop_assert_eq!(progress.total(), written);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Real Redis servers and clusters for tests: on free loopback ports, in folders of their own, gone with the
+//! value that started them, also when a test panics.
+#![expect(clippy::panic, reason = "a test without its server cannot go on")]
+
+mod cluster;
+mod server;
+
+use std::time::{Duration, Instant};
+
+pub use cluster::Cluster;
+pub use server::Server;
+
+/// How long a condition may take to come true on a machine that is busy with other tests.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for a condition, at most [`PATIENCE`].
+///
+/// # Panics
+/// When it has not come true by then, with `what` it was.
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited {} s in vain until {what}", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
