@@ -41,7 +41,8 @@ fn slow_ranker() {
 
 fn diagnose(name: &str, surge: bool) {
     let scenario = Scenario::find(name, surge).expect("the scenario is in the table");
-    let seeds: u64 = std::env::var("HEADWATER_LAB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let seeds: u64 =
+        std::env::var("HEADWATER_LAB_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let mut wrong = vec![];
     for seed in 1..=seeds {
@@ -73,10 +74,7 @@ async fn one_seed(scenario: &'static Scenario, seed: u64) -> Vec<String> {
         let mut found = judge(&output, &scenario.expected, &hot);
         let replayed = replay(&folder.path().join(recording)).await;
         if replayed.stdout != output.stdout {
-            found.push(format!(
-                "its replay differs: {}",
-                first_difference(&output.stdout, &replayed.stdout)
-            ));
+            found.push(format!("its replay differs: {}", first_difference(&output.stdout, &replayed.stdout)));
         }
         tell(scenario, seed, shards, when, &output, &found);
         let surge = if scenario.surge { " --surge" } else { "" };

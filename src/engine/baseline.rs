@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::metric::{Metric, MetricName};
-use crate::peers::typical;
+use crate::peers::{quantile, typical};
 use crate::report::BaselineFrom;
 use crate::scene::Scene;
 use crate::subject::Subject;
@@ -17,6 +17,10 @@ pub const LEAST_POINTS: usize = 30;
 /// Events that a percentile needs: below, a 99th percentile is one event's luck.
 pub const LEAST_EVENTS: f64 = 200.0;
 
+/// The weight of a new value in the smoothed 95th percentile, and the margin above it.
+const SMOOTHING: f64 = 0.1;
+const MOVING_MARGIN: f64 = 1.3;
+
 /// How far back this run's own healthy time is looked at.
 const EARLIER: Duration = Duration::from_secs(900);
 
@@ -27,8 +31,18 @@ pub struct Baseline {
     pub typical: f64,
     /// The interquartile range, where it is known.
     pub spread: Option<f64>,
+    /// The moving threshold of this run's own healthy time: 1.3 times the smoothed rolling 95th percentile. It
+    /// stands still while anything is pending or firing, because only healthy time is looked at.
+    pub moving: Option<f64>,
     /// Where it came from.
     pub from: BaselineFrom,
+}
+
+impl Baseline {
+    /// A healthy value of which nothing but the value is known.
+    pub fn new(typical: f64, from: BaselineFrom) -> Self {
+        Self { typical, spread: None, moving: None, from }
+    }
 }
 
 impl Scene<'_> {
@@ -44,7 +58,7 @@ impl Scene<'_> {
             })
             .or_else(|| {
                 let typical = self.store.lifetime_rate(subject, metric, part)?;
-                Some(Baseline { typical, spread: None, from: BaselineFrom::Lifetime })
+                Some(Baseline::new(typical, BaselineFrom::Lifetime))
             })
     }
 
@@ -61,7 +75,7 @@ impl Scene<'_> {
             .or_else(|| {
                 let lifetime = self.lifetime_distribution(subject, metric, part)?;
                 let p99 = lifetime.percentile(0.99).filter(|_| lifetime.count >= LEAST_EVENTS)?;
-                Some(Baseline { typical: p99.number(), spread: None, from: BaselineFrom::Lifetime })
+                Some(Baseline::new(p99.number(), BaselineFrom::Lifetime))
             })
     }
 
@@ -92,7 +106,7 @@ impl Scene<'_> {
 
     fn declared(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
         let typical = *self.settings.component(subject)?.baselines.get(metric.name())?;
-        Some(Baseline { typical, spread: None, from: BaselineFrom::Declared })
+        Some(Baseline::new(typical, BaselineFrom::Declared))
     }
 
     /// A value of earlier runs: of this hour of the day, else of the nearest hour that was learned.
@@ -111,20 +125,58 @@ impl Scene<'_> {
                 let apart = (i64::from(row.hour) - hour).rem_euclid(24);
                 apart.min(24 - apart)
             })
-            .map(|row| Baseline { typical: row.typical, spread: Some(row.spread), from: BaselineFrom::Disk })
+            .map(|row| Baseline {
+                spread: Some(row.spread),
+                ..Baseline::new(row.typical, BaselineFrom::Disk)
+            })
     }
 }
 
 fn earlier_baseline(values: impl Iterator<Item = f64>) -> Option<Baseline> {
-    let (typical, spread, points) = typical(values)?;
-    (points >= LEAST_POINTS).then_some(Baseline {
-        typical,
+    let values: Vec<f64> = values.collect();
+    let (center, spread, points) = typical(values.iter().copied())?;
+    (points >= LEAST_POINTS).then(|| Baseline {
         spread: Some(spread),
-        from: BaselineFrom::Earlier,
+        moving: moving_threshold(&values),
+        ..Baseline::new(center, BaselineFrom::Earlier)
     })
+}
+
+/// 1.3 times the exponentially smoothed rolling 95th percentile of values in the order in which they came.
+fn moving_threshold(values: &[f64]) -> Option<f64> {
+    let smoothed = values
+        .windows(LEAST_POINTS)
+        .filter_map(|window| {
+            let mut sorted = window.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            quantile(&sorted, 0.95)
+        })
+        .reduce(|smooth, p95| smooth + SMOOTHING * (p95 - smooth))?;
+    Some(smoothed * MOVING_MARGIN)
 }
 
 /// The hour of the day in UTC, 0-23.
 pub fn hour_of_day(moment: Moment) -> u8 {
     u8::try_from(moment.0.div_euclid(3_600_000).rem_euclid(24)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moving_threshold_follows_slowly_and_needs_its_window() {
+        assert_eq!(moving_threshold(&[1.0; LEAST_POINTS - 1]), None);
+        assert!((moving_threshold(&[2.0; 40]).unwrap() - 2.6).abs() < 1e-9);
+        let mut rising = vec![1.0; 60];
+        rising.extend([3.0; 5]);
+        let threshold = moving_threshold(&rising).unwrap();
+        assert!(threshold > 1.3 && threshold < 3.9, "{threshold}");
+    }
+
+    #[test]
+    fn too_few_points_are_no_baseline() {
+        assert!(earlier_baseline([1.0; LEAST_POINTS - 1].into_iter()).is_none());
+        assert_eq!(earlier_baseline([1.0; LEAST_POINTS].into_iter()).unwrap().from, BaselineFrom::Earlier);
+    }
 }

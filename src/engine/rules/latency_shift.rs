@@ -98,7 +98,8 @@ fn judge_p99(
     if let Some(healthy) = baseline.filter(|_| !only_bound) {
         let limit = (healthy.typical * limits.of("rise"))
             .max(healthy.typical + objective * limits.of("floor"))
-            .max(healthy.typical + healthy.spread.unwrap_or(0.0) / 1.349 * limits.of("robust_z"));
+            .max(healthy.typical + healthy.spread.unwrap_or(0.0) / 1.349 * limits.of("robust_z"))
+            .max(healthy.moving.unwrap_or(0.0));
         // A lifetime holds the incident itself when it began long before first contact: no spread, no proof.
         if p99 > limit && healthy.from <= BaselineFrom::Lifetime {
             let sentence = format!("p99 {shown}{compared}");

@@ -75,7 +75,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         if share < limits.of("link") {
             return Judgement::Clear(format!("{shown}, {} of its link", show(share, Unit::Ratio)));
         }
-        let limit = Baseline { typical: link, spread: None, from: BaselineFrom::Declared };
+        let limit = Baseline::new(link, BaselineFrom::Declared);
         let first = evidence(direction(scene, &node), bytes, Some(link * limits.of("link")), Some(limit));
         return Breach::new(
             format!(
@@ -118,7 +118,7 @@ fn judge_without_link(
     let group =
         scene.shards("bytes", &shard.component_of(), |node| link_load(scene, node).map(|seen| seen.value));
     let others = group.median_of_others(shard).unwrap_or(0.0);
-    let peers = Baseline { typical: others, spread: None, from: BaselineFrom::Peers };
+    let peers = Baseline::new(others, BaselineFrom::Peers);
     let numbers = with_answers(
         evidence(direction(scene, node), *bytes, None, Some(peers)),
         scene,
@@ -215,7 +215,7 @@ fn with_answers(
     let mut numbers = vec![first];
     numbers.extend(node_answer_time(scene, node).map(|seen| {
         let others = answers.median_of_others(shard);
-        let peers = others.map(|typical| Baseline { typical, spread: None, from: BaselineFrom::Peers });
+        let peers = others.map(|typical| Baseline::new(typical, BaselineFrom::Peers));
         evidence(REDIS_ANSWER_TIME, seen, None, peers)
     }));
     numbers.extend(

@@ -57,7 +57,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if busy.value < limit {
         return Judgement::Clear(format!("{shown} busy, the others' median {}", show(others, Unit::Ratio)));
     }
-    let peers = Baseline { typical: others, spread: None, from: BaselineFrom::Peers };
+    let peers = Baseline::new(others, BaselineFrom::Peers);
     let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limit), Some(peers))];
     numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
     numbers

@@ -63,7 +63,7 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
             seen.push(format!("{} p99 {shown}", metric.name()));
             continue;
         }
-        let peers = Baseline { typical: fast, spread: None, from: BaselineFrom::Peers };
+        let peers = Baseline::new(fast, BaselineFrom::Peers);
         return Breach::new(
             format!(
                 "p99 {shown}, {} the fastest quarter of the others ({})",

@@ -60,7 +60,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let shown = show(own.value, Unit::Seconds);
     let (compared, limit) = match group.median_of_others(shard) {
         Some(others) => {
-            let peers = Baseline { typical: others, spread: None, from: BaselineFrom::Peers };
+            let peers = Baseline::new(others, BaselineFrom::Peers);
             (Some(peers), floor.max(others * skew))
         }
         None => match scene.baseline(&node, REDIS_ANSWER_TIME, None) {
