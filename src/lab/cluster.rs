@@ -26,7 +26,7 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 const LONGEST_STOP: Duration = Duration::from_secs(5);
 
 /// Redis logs commands that ran longer than this many microseconds: a GET of 1.8 MB does, a GET of 2 KB does not.
-const SLOW_COMMAND_MICROSECONDS: u32 = 500;
+const SLOW_COMMAND_MICROSECONDS: u32 = 200;
 
 /// The running cluster.
 #[derive(Debug)]

@@ -44,10 +44,10 @@ const STAGES: &[(&str, Duration)] = &[
 ];
 
 /// Requests that the service works on at once; more are refused.
-const IN_FLIGHT: usize = 512;
+const IN_FLIGHT: usize = 640;
 
-/// How long a request may take to get its features.
-const DEADLINE: Duration = Duration::from_secs(3);
+/// How long a request may wait for a Redis connection; the commands then have a timeout of their own.
+const DEADLINE: Duration = Duration::from_millis(2_500);
 
 /// Items whose features one request needs: the one it asks for and some like it.
 const ITEMS_PER_REQUEST: u32 = 3;
@@ -161,11 +161,11 @@ impl Service {
 
     async fn load_features(&self, request: &RankRequest) -> Result<(), StoreError> {
         let begun = Instant::now();
-        let deadline = begun + DEADLINE;
         let loaded = async {
-            self.store.get(&profile_key(request.user), deadline).await?;
+            let mut redis = self.store.borrow(begun + DEADLINE).await?;
+            redis.get(&profile_key(request.user)).await?;
             for item in (0..ITEMS_PER_REQUEST).map(|n| similar(request.item, n)) {
-                self.store.get(&item_key(item), deadline).await?;
+                redis.get(&item_key(item)).await?;
             }
             Ok(())
         };

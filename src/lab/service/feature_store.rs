@@ -1,9 +1,10 @@
-//! How the service reads features: a small Redis Cluster client with a pool of eight connections in all.
+//! How the service reads features: a small Redis Cluster client with a pool of eight.
 //!
-//! The pool has the settings of many a real service: eight connections, no limit on the wait for one but the
-//! request's own deadline, and two seconds for a command.
+//! The pool has the settings of many a real service: eight cluster connections, each of which has one connection to
+//! every node that it was used for; no limit on the wait for one but the request's own deadline; two seconds for a
+//! command. A request borrows one for all its reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,12 +13,12 @@ use headwater_engine::slot::{SLOTS, slot_of};
 use redis::AsyncConnectionConfig;
 use redis::aio::MultiplexedConnection;
 use redis::{RedisError, RedisResult, ServerErrorKind};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use crate::lab::exposition::{FINE, Recorder};
 
-/// Connections in all, to all nodes together.
+/// Cluster connections in all.
 pub(super) const POOL: usize = 8;
 
 /// How long a command may take.
@@ -36,10 +37,21 @@ pub(super) struct FeatureStore {
     /// Owner of each slot range, by the range's last slot.
     owners: Mutex<BTreeMap<u16, String>>,
     permits: Semaphore,
-    idle: Mutex<Vec<(String, MultiplexedConnection)>>,
+    idle: Mutex<Vec<ClusterConnection>>,
     waiting: AtomicUsize,
     /// What was counted.
     pub(super) counts: StoreCounts,
+}
+
+/// One cluster connection: a connection to each node that it was used for.
+type ClusterConnection = HashMap<String, MultiplexedConnection>;
+
+/// A cluster connection while a request has it.
+#[derive(Debug)]
+pub(super) struct Borrowed<'a> {
+    store: &'a FeatureStore,
+    connection: ClusterConnection,
+    _permit: SemaphorePermit<'a>,
 }
 
 /// What the store counted.
@@ -107,18 +119,18 @@ impl FeatureStore {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Connections in use.
+    /// Cluster connections in use.
     pub(super) fn used(&self) -> usize {
         POOL - self.permits.available_permits()
     }
 
-    /// Connections that are open and not in use.
+    /// Cluster connections that are open and not in use.
     pub(super) fn idle(&self) -> usize {
         lock(&self.idle).len()
     }
 
-    /// Reads a value; answers its length, or `None` when there is no such key.
-    pub(super) async fn get(&self, key: &str, deadline: Instant) -> Result<Option<usize>, StoreError> {
+    /// Borrows a cluster connection; waits for one until the deadline.
+    pub(super) async fn borrow(&self, deadline: Instant) -> Result<Borrowed<'_>, StoreError> {
         let queued = Instant::now();
         let permit = {
             let _waiting = Counted::on(&self.waiting);
@@ -126,41 +138,9 @@ impl FeatureStore {
         };
         self.counts.waits.record(queued.elapsed());
         // The semaphore is never closed, so the only way to have no permit is the deadline.
-        let Ok(Ok(_permit)) = permit else { return Err(StoreError::PoolTimeout) };
-        let begun = Instant::now();
-        let answer = tokio::time::timeout_at(deadline.min(begun + COMMAND_TIMEOUT), self.read(key)).await;
-        self.counts.operations.record(begun.elapsed());
-        let value = answer.map_err(|_| {
-            self.counts.timeouts.fetch_add(1, Ordering::Relaxed);
-            StoreError::CommandTimeout
-        })??;
-        if value.as_ref().is_some_and(|value| value.len() >= BIG) {
-            self.counts.big_reads.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(value.map(|value| value.len()))
-    }
-
-    async fn read(&self, key: &str) -> RedisResult<Option<Vec<u8>>> {
-        let mut node = self.owner(key);
-        for _ in 0..LONGEST_WAY {
-            // Owned while it is used: a read that is given up takes its connection with it, because the late
-            // answer would come to the next one's question.
-            let mut connection = self.connection(&node).await?;
-            let answer = redis::cmd("GET").arg(key).query_async(&mut connection).await;
-            match answer {
-                Err(error) if error.kind() == redis::ErrorKind::Server(ServerErrorKind::Moved) => {
-                    self.put_back(node, connection);
-                    node = error.redirect_node().map_or_else(String::new, |(node, _)| node.to_owned());
-                    self.learn_owners().await?;
-                }
-                Err(error) => return Err(error),
-                Ok(value) => {
-                    self.put_back(node, connection);
-                    return Ok(value);
-                }
-            }
-        }
-        Err((redis::ErrorKind::Client, "the slot's owner keeps changing").into())
+        let Ok(Ok(permit)) = permit else { return Err(StoreError::PoolTimeout) };
+        let connection = lock(&self.idle).pop().unwrap_or_default();
+        Ok(Borrowed { store: self, connection, _permit: permit })
     }
 
     fn owner(&self, key: &str) -> String {
@@ -168,23 +148,54 @@ impl FeatureStore {
         let owner = owners.range(slot_of(key.as_bytes())..SLOTS).next();
         owner.map_or_else(|| self.seeds.first().cloned().unwrap_or_default(), |(_, node)| node.clone())
     }
+}
 
-    async fn connection(&self, node: &str) -> RedisResult<MultiplexedConnection> {
-        {
-            let mut idle = lock(&self.idle);
-            if let Some(position) = idle.iter().rposition(|(address, _)| address == node) {
-                return Ok(idle.remove(position).1);
-            }
-            // Eight in all: the one that was idle longest makes room.
-            if idle.len() + self.used() > POOL {
-                idle.remove(0);
-            }
+impl Borrowed<'_> {
+    /// Reads a value; answers its length, or `None` when there is no such key.
+    pub(super) async fn get(&mut self, key: &str) -> Result<Option<usize>, StoreError> {
+        let begun = Instant::now();
+        let answer = tokio::time::timeout(COMMAND_TIMEOUT, self.read(key)).await;
+        let counts = &self.store.counts;
+        counts.operations.record(begun.elapsed());
+        let value = answer.map_err(|_| {
+            counts.timeouts.fetch_add(1, Ordering::Relaxed);
+            StoreError::CommandTimeout
+        })??;
+        if value.as_ref().is_some_and(|value| value.len() >= BIG) {
+            counts.big_reads.fetch_add(1, Ordering::Relaxed);
         }
-        connect(node).await
+        Ok(value.map(|value| value.len()))
     }
 
-    fn put_back(&self, node: String, connection: MultiplexedConnection) {
-        lock(&self.idle).push((node, connection));
+    async fn read(&mut self, key: &str) -> RedisResult<Option<Vec<u8>>> {
+        let mut node = self.store.owner(key);
+        for _ in 0..LONGEST_WAY {
+            // Taken out while it is used: a read that is given up or fails loses its connection, because a late
+            // answer would come to the next one's question.
+            let mut connection = match self.connection.remove(&node) {
+                Some(connection) => connection,
+                None => connect(&node).await?,
+            };
+            let answer = redis::cmd("GET").arg(key).query_async(&mut connection).await;
+            let moved = match answer {
+                Err(error) if error.kind() == redis::ErrorKind::Server(ServerErrorKind::Moved) => error,
+                Err(error) => return Err(error),
+                Ok(value) => {
+                    self.connection.insert(node, connection);
+                    return Ok(value);
+                }
+            };
+            self.connection.insert(node, connection);
+            node = moved.redirect_node().map_or_else(String::new, |(node, _)| node.to_owned());
+            self.store.learn_owners().await?;
+        }
+        Err((redis::ErrorKind::Client, "the slot's owner keeps changing").into())
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        lock(&self.store.idle).push(std::mem::take(&mut self.connection));
     }
 }
 
