@@ -225,6 +225,7 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     let shards = usize::from(options.shards);
     let cluster = Cluster::start(shards, LINK_RATE, &stop).await?;
     features::write_all(&cluster, shards, options.seed).await?;
+    cluster.forget_slow_commands().await?;
     let nodes: Vec<_> = cluster.nodes().iter().map(|node| node.announced).collect();
     let seeds = nodes.iter().map(ToString::to_string).collect();
     let (service, service_at) = Service::start(seeds, stop.clone()).await?;

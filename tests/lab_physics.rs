@@ -1,0 +1,311 @@
+//! What the lab's scenarios do to real parts, by the parts' own counters; what Headwater says of it is tested
+//! elsewhere.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater::lab::counters::LabCounters;
+use headwater::lab::scenario::Scenario;
+use headwater::lab::{self, Injection, Lab, LabOptions};
+use headwater_engine::histogram::Histogram;
+
+/// How long an effect may take to show on a busy machine.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Over how long effects are measured: long enough for a p99.
+const WINDOW: Duration = Duration::from_secs(4);
+
+/// Two labs at once would measure each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// What happened between two readings of the counters.
+struct Span {
+    seconds: f64,
+    before: LabCounters,
+    after: LabCounters,
+}
+
+impl Span {
+    fn of(before: LabCounters, after: LabCounters) -> Self {
+        Self { seconds: (after.at - before.at).as_secs_f64(), before, after }
+    }
+
+    /// Share of a link that was used.
+    fn utilisation(&self, node: usize) -> f64 {
+        let bytes = self.after.links[node].bytes() - self.before.links[node].bytes();
+        bytes as f64 / self.seconds / self.after.links[node].rate
+    }
+
+    fn requests(&self) -> Histogram {
+        self.after.service.duration.since(&self.before.service.duration).expect("one service")
+    }
+
+    fn p99(&self) -> f64 {
+        self.requests().percentile(0.99).map_or(0.0, |percentile| percentile.number())
+    }
+
+    fn stage(&self, stage: &str) -> Histogram {
+        self.after.service.stages[stage].since(&self.before.service.stages[stage]).expect("one service")
+    }
+
+    fn mean(&self, stage: &str) -> f64 {
+        self.stage(stage).mean().unwrap_or(0.0)
+    }
+
+    fn originals_per_second(&self) -> f64 {
+        (self.after.load.originals - self.before.load.originals) as f64 / self.seconds
+    }
+
+    fn errors(&self) -> u64 {
+        let bad = |counters: &LabCounters| {
+            counters
+                .service
+                .answers
+                .iter()
+                .filter(|(status, _)| **status >= 500)
+                .map(|(_, count)| count)
+                .sum()
+        };
+        let (before, after): (u64, u64) = (bad(&self.before), bad(&self.after));
+        after - before
+    }
+}
+
+/// One lab: its time before the fault, its fault, and the first span after it that is as expected.
+struct Seen {
+    healthy: Span,
+    injection: Injection,
+    faulty: Span,
+    hot_node: usize,
+    big_reads: u64,
+}
+
+fn observe(
+    scenario: &str,
+    surge: bool,
+    options: fn(LabOptions) -> LabOptions,
+    good: fn(&Span) -> bool,
+) -> Seen {
+    runtime().block_on(async {
+        let scenario = Scenario::find(scenario, surge).expect("a scenario of the table");
+        let lab = lab::start(options(LabOptions { at: WINDOW, ..LabOptions::new(scenario) }))
+            .await
+            .expect("the lab starts");
+        let started = lab.counters();
+        let injection = lab.injected().await.expect("the fault comes");
+        let healthy = Span::of(started, lab.counters());
+        let faulty = first_good(&lab, good).await;
+        let hot_node = lab.hot_keys().shard;
+        let big_reads = lab.counters().service.big_reads;
+        lab.stop().await.expect("the lab ends");
+        Seen { healthy, injection, faulty, hot_node, big_reads }
+    })
+}
+
+async fn first_good(lab: &Lab, good: fn(&Span) -> bool) -> Span {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    loop {
+        let before = lab.counters();
+        tokio::time::sleep(WINDOW).await;
+        let span = Span::of(before, lab.counters());
+        if good(&span) || Instant::now() > deadline {
+            return span;
+        }
+    }
+}
+
+fn assert_healthy(span: &Span) {
+    assert!(span.requests().count > 200.0, "{}", span.requests().count);
+    assert!(span.p99() < 0.25, "p99 {}", span.p99());
+    assert_eq!(span.errors(), 0);
+    for node in 0..span.after.links.len() {
+        assert!(span.utilisation(node) < 0.3, "link {node}: {}", span.utilisation(node));
+    }
+}
+
+#[test]
+fn a_hot_shard_fills_one_link_and_nothing_else() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 5, ..options };
+    let seen = observe("hot-shard", false, options, |span| span.p99() > 1.0 && span.errors() > 0);
+    assert_healthy(&seen.healthy);
+    let Span { after, .. } = &seen.faulty;
+    let used = seen.faulty.utilisation(seen.hot_node);
+    assert!((0.9..1.05).contains(&used), "{used} of the hot link; {}", seen.injection.sentence);
+    for node in (0..after.links.len()).filter(|node| *node != seen.hot_node) {
+        assert!(seen.faulty.utilisation(node) < 0.3, "link {node}: {}", seen.faulty.utilisation(node));
+    }
+    assert!(seen.faulty.p99() > 1.0, "p99 {}", seen.faulty.p99());
+    assert!(seen.faulty.errors() > 0 && seen.faulty.requests().count > seen.faulty.errors() as f64);
+    assert!(seen.big_reads > 20, "{}", seen.big_reads);
+    assert!(seen.faulty.mean("feature_load") > 0.7 * seen.faulty.requests().mean().expect("requests"));
+    assert!(seen.faulty.mean("queue") < 0.1, "{}", seen.faulty.mean("queue"));
+    assert!(after.service.queue_waiting < 64, "{}", after.service.queue_waiting);
+    let model = seen.faulty.mean("infer") / seen.healthy.mean("infer");
+    assert!((0.7..1.5).contains(&model), "the model took {model} times as long");
+    let users = seen.faulty.originals_per_second() / seen.healthy.originals_per_second();
+    assert!((0.7..1.4).contains(&users), "{users} times as many users");
+}
+
+#[test]
+fn a_surge_is_served() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 6, ..options };
+    let seen = observe("healthy", true, options, |span| span.originals_per_second() > 200.0);
+    assert_healthy(&seen.healthy);
+    assert_healthy(&seen.faulty);
+    let times = seen.faulty.originals_per_second() / seen.healthy.originals_per_second();
+    assert!(times > 2.0, "{times} times as many users");
+    let LabCounters { load, .. } = &seen.faulty.after;
+    assert!(load.attempts as f64 <= 1.01 * load.originals as f64, "{load:?}");
+}
+
+#[test]
+fn a_slow_stage_of_ones_own_leaves_every_dependency_as_it_was() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 7, ..options };
+    let seen = observe("slow-ranker", false, options, |span| span.p99() > 0.5);
+    assert_healthy(&seen.healthy);
+    let stage = seen.injection.slow_stage.expect("a slow stage");
+    assert!(seen.faulty.p99() > 0.5, "p99 {}", seen.faulty.p99());
+    assert!(seen.faulty.mean(stage) > 0.5 * seen.faulty.requests().mean().expect("requests"));
+    assert!(seen.faulty.mean("feature_load") < 0.1 && seen.faulty.mean("queue") < 0.1);
+    for node in 0..seen.faulty.after.links.len() {
+        assert!(seen.faulty.utilisation(node) < 0.3);
+    }
+    assert!(seen.faulty.after.service.queue_waiting < 64);
+}
+
+#[test]
+fn the_configuration_does_not_tell_the_scenario() {
+    let _alone = alone();
+    let config = |name, surge| {
+        runtime().block_on(async {
+            let scenario = Scenario::find(name, surge).expect("a scenario of the table");
+            let options = LabOptions { at: Duration::ZERO, shards: 3, ..LabOptions::new(scenario) };
+            let lab = lab::start(options).await.expect("the lab starts");
+            lab.injected().await.expect("the fault comes");
+            let config = without_ports(lab.config_toml());
+            lab.stop().await.expect("the lab ends");
+            config
+        })
+    };
+    let first = config("healthy", false);
+    assert!(first.contains("redis://127.0.0.1:PORT"), "{first}");
+    for (name, surge) in [("healthy", true), ("hot-shard", false), ("slow-ranker", false)] {
+        assert_eq!(config(name, surge), first, "{name}");
+    }
+}
+
+fn without_ports(config: &str) -> String {
+    let mut parts = config.split("127.0.0.1:");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += "127.0.0.1:PORT";
+        text += part.trim_start_matches(|c: char| c.is_ascii_digit());
+    }
+    text
+}
+
+/// A lab of the real command, whose every file lies in `folder`.
+fn spawn_lab(folder: &Path, more: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["lab", "healthy", "--shards", "3", "--config-out"])
+        .arg(folder.join("config.toml"))
+        .args(more)
+        .env("TMPDIR", folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the lab starts")
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Processes that run in this folder or below, the deleted ones included.
+fn processes_in(folder: &Path) -> usize {
+    let processes = fs::read_dir("/proc").expect("a process list").flatten();
+    let folders = processes.filter_map(|process| fs::read_link(process.path().join("cwd")).ok());
+    folders.filter(|cwd| cwd.starts_with(folder)).count()
+}
+
+fn lab_folders_in(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("the test's folder").flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("headwater-lab-")).count()
+}
+
+#[test]
+fn nothing_is_left_of_a_lab_however_it_ends() {
+    let _alone = alone();
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT, rustix::process::Signal::KILL]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut lab = spawn_lab(folder.path(), &[]);
+        wait_for("the configuration", || folder.path().join("config.toml").exists());
+        assert_eq!((lab_folders_in(folder.path()), processes_in(folder.path())), (1, 6));
+        let process = rustix::process::Pid::from_child(&lab);
+        rustix::process::kill_process(process, signal).expect("the lab runs");
+        let status = lab.wait().expect("the lab ends");
+        if signal == rustix::process::Signal::KILL {
+            assert_eq!(status.signal(), Some(9));
+        } else {
+            assert_eq!(status.code(), Some(0));
+            assert_eq!((lab_folders_in(folder.path()), processes_in(folder.path())), (0, 0));
+        }
+        wait_for("everything gone", || {
+            lab_folders_in(folder.path()) == 0 && processes_in(folder.path()) == 0
+        });
+    }
+}
+
+#[test]
+fn a_lab_ends_by_itself_at_its_time() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let lab = spawn_lab(folder.path(), &["--at", "200ms", "--for", "1s"]);
+    let Output { status, stderr, .. } = lab.wait_with_output().expect("the lab ends");
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&stderr), "lab: nothing happens\n");
+    assert_eq!((lab_folders_in(folder.path()), processes_in(folder.path())), (0, 0));
+}
+
+#[test]
+fn without_a_server_it_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["lab", "hot-shard"])
+        .env("PATH", folder.path())
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(69));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("'redis-server'") && said.contains("install Redis 7"), "{said}");
+}
+
+#[test]
+fn only_a_healthy_lab_has_a_surge() {
+    let output = Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["lab", "hot-shard", "--surge"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(64));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("'hot-shard' has no '--surge'"));
+}
