@@ -9,7 +9,7 @@ use crate::metric::{
     REDIS_ANSWER_TIME, REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT, Unit,
 };
 use crate::peers::{Peers, typical};
-use crate::quantity::{show, times};
+use crate::quantity::show;
 use crate::report::{BaselineFrom, Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -222,16 +222,5 @@ fn with_answers(
         super::shard_hot::node_busy(scene, node)
             .map(|seen| named_evidence("redis.busy".to_owned(), Unit::Ratio, seen, None, None)),
     );
-    let skew = answers.of(shard).zip(answers.median_of_others(shard));
-    numbers.extend(skew.filter(|(_, others)| *others > 0.0).map(|(own, others)| {
-        let seen = Seen { value: own / others, at: scene.now };
-        named_evidence(
-            format!("time to answer, {} the others", times(own / others)),
-            Unit::Ratio,
-            seen,
-            None,
-            None,
-        )
-    }));
     numbers
 }

@@ -76,7 +76,8 @@ fn suspect(
     let mut evidence = breach.evidence.clone();
     let mut keys = breach.keys.clone();
     for other in absorbed.iter().filter_map(|other| other.breach.as_ref()) {
-        evidence.extend(other.evidence.iter().cloned());
+        let known: BTreeSet<String> = evidence.iter().map(|row| row.metric.clone()).collect();
+        evidence.extend(other.evidence.iter().filter(|row| !known.contains(&row.metric)).cloned());
         add_keys(&mut keys, &other.keys);
     }
     let mut sentence = breach.sentence.clone();
