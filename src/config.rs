@@ -23,6 +23,7 @@ use crate::sources::redis::RedisSpec;
 pub use example::{example, schema};
 pub use inferred::{TargetOptions, from_targets};
 pub use location::{baselines_file, default_config_file};
+pub(crate) use place::unknown_name;
 pub use place::{ConfigError, Problem};
 pub use value::{Bandwidth, Size, Span};
 

@@ -10,6 +10,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use headwater_engine::rules::RULES;
 use headwater_engine::{Baselines, Settings};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -47,7 +48,7 @@ impl Header {
             format: FORMAT.to_owned(),
             version: VERSION,
             headwater: env!("CARGO_PKG_VERSION").to_owned(),
-            thresholds: settings.thresholds.clone(),
+            thresholds: thresholds_in_force(&settings),
             settings,
             baselines,
         }
@@ -64,6 +65,18 @@ impl Header {
         }
         settings
     }
+}
+
+/// Every rule's thresholds: the configured ones, else the defaults of this version.
+fn thresholds_in_force(settings: &Settings) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let mut all = settings.thresholds.clone();
+    for rule in RULES {
+        let known = all.entry(rule.id.to_owned()).or_default();
+        for limit in rule.thresholds {
+            known.entry(limit.name.to_owned()).or_insert(limit.default);
+        }
+    }
+    all
 }
 
 /// Why a recording cannot be written or read.

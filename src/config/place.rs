@@ -151,7 +151,12 @@ impl<'t> Document<'t> {
                     format!("'{0}' is a list of tables: write [[{0}]] in double brackets", clean(key))
                 }
                 (None, Some((_, expected))) => {
-                    format!("'{}' = {} is not {}", clean(key), self.value(span), expected_in_words(expected))
+                    format!(
+                        "'{}' = {} is not {}",
+                        clean(key),
+                        self.value(span),
+                        expected_in_words(expected).replace('`', "'")
+                    )
                 }
                 (None, None) => format!("'{}': {}", clean(key), clean(message)),
             }
@@ -222,7 +227,7 @@ fn unknown_key(rest: &str) -> String {
 }
 
 /// "unknown WHAT 'x': did you mean 'y'?", or all known names when none is near.
-pub(super) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
+pub(crate) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     let near = known
         .iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
