@@ -64,11 +64,8 @@ fn table() -> String {
     let mut out = Layout::new(80);
     let column = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0) + 2;
     for rule in RULES {
-        let limits: Vec<String> = rule
-            .thresholds
-            .iter()
-            .map(|limit| format!("{} {}", limit.name, show(limit.default, limit.unit)))
-            .collect();
+        let limits: Vec<String> =
+            rule.thresholds.iter().map(|limit| format!("{} {}", limit.name, shown(limit))).collect();
         out.hang(rule.id, column, rule.title);
         out.hang("", column, &format!("watches {}", rule.watches.words()));
         if !limits.is_empty() {

@@ -16,7 +16,7 @@ const INDENT: usize = 9;
 pub(super) fn render(snapshot: &Snapshot) -> String {
     let report = &snapshot.report;
     let mut out = Layout::new(WIDTH);
-    out.hang("", 0, &format!("{}  {} UTC  {}", report.name, report.at.clock(), headline(report)));
+    out.hang("", 0, &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline(report)));
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
     if let Some(symptom) = &report.symptom {
         out.hang("symptom", INDENT, &format!("{} ({})", symptom.sentence, span(symptom.since, None)));
@@ -55,12 +55,16 @@ fn headline(report: &Report) -> &'static str {
 }
 
 fn accusation(out: &mut Layout, snapshot: &Snapshot, suspect: &Suspect) {
-    let mut head = vec![suspect.subject.to_string()];
-    head.extend(address(snapshot, &suspect.subject));
-    head.push(confidence_word(suspect.confidence).to_owned());
-    head.push(span(suspect.since, suspect.until));
+    let address = address(snapshot, &suspect.subject).map(|address| format!(" ({address})"));
+    let head = format!(
+        "{}{}, {}, {}",
+        suspect.subject,
+        address.unwrap_or_default(),
+        confidence_word(suspect.confidence),
+        span(suspect.since, suspect.until)
+    );
     out.blank();
-    out.hang(&verdict_word(suspect.verdict).to_uppercase(), INDENT, &head.join("  "));
+    out.hang(&verdict_word(suspect.verdict).to_uppercase(), INDENT, &head);
     out.hang("", INDENT, &suspect.sentence);
     for key in keys(suspect) {
         out.hang("", INDENT, &key);
@@ -86,10 +90,17 @@ fn verdicts(out: &mut Layout, report: &Report) {
     let widest = report.verdicts.iter().map(|row| row.subject.as_str().chars().count()).max().unwrap_or(0);
     let subject_width = widest.clamp(7, 36);
     let column = INDENT + subject_width + 2;
-    out.hang("verdict", INDENT, &format!("{:<subject_width$}  why", "subject"));
+    out.line(&format!("{:<INDENT$}{:<subject_width$}  why", "verdict", "subject"));
     for row in &report.verdicts {
         let stale = row.age_s.filter(|age| *age > 5.0).map(|age| format!(" (data {age:.0} s old)"));
         let label = format!("{:<INDENT$}{:<subject_width$}", verdict_word(row.verdict), row.subject);
-        out.hang(&label, column, &(row.reason.clone() + &stale.unwrap_or_default()));
+        let why = if is_told_above(report, &row.reason) { "see above" } else { &row.reason };
+        out.hang(&label, column, &(why.to_owned() + &stale.unwrap_or_default()));
     }
+}
+
+/// Whether a verdict's reason stands in full in an accusation or under the unknown.
+fn is_told_above(report: &Report, reason: &str) -> bool {
+    report.suspects.iter().any(|suspect| reason.contains(&suspect.sentence))
+        || report.unknown.iter().any(|row| row.missing == reason)
 }
