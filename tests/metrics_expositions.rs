@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use headwater::sources::metrics::exposition::{Exposition, FamilyKind, Format, decode};
 
+#[expect(clippy::print_stderr, reason = "a skipped proof must be seen")]
 /// The folder of real inputs, or `None`, loudly, where the checkout stands alone.
 fn expositions() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/expositions");

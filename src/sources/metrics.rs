@@ -1,6 +1,8 @@
 //! The metrics source: any endpoint that serves Prometheus text or OpenMetrics.
 
+pub mod dialect;
 pub mod exposition;
+pub mod mapping;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -11,9 +11,14 @@ use super::{Exposition, Label, Role, line};
 pub struct HistogramSeries<'p> {
     /// Its labels without `le`, sorted by name.
     pub labels: Vec<(&'p str, &'p str)>,
+    /// Its first sample, as an index into [`Exposition::samples`].
+    pub sample: u32,
     /// The buckets; bounds in the unit of the page.
     pub histogram: Histogram,
 }
+
+/// The labels that all lines of one histogram share, sorted.
+type Key<'p> = Vec<(&'p str, &'p str)>;
 
 #[derive(Default)]
 struct Parts {
@@ -28,28 +33,29 @@ impl Exposition<'_> {
     /// stand in any order and `+Inf` may be missing: then `_count` is the number of events, or the last bucket.
     /// A label set without any finite bucket gives nothing.
     pub fn histograms(&self, samples: &[u32]) -> Vec<HistogramSeries<'_>> {
-        let mut index: HashMap<Vec<(&str, &str)>, usize> = HashMap::new();
-        let mut series: Vec<(Vec<(&str, &str)>, Parts)> = vec![];
+        let mut index: HashMap<Key<'_>, usize> = HashMap::new();
+        let mut series: Vec<(Key<'_>, u32, Parts)> = vec![];
         let mut last: Option<(&[Label<'_>], usize)> = None;
-        for sample in samples.iter().map(|at| &self.samples[*at as usize]) {
+        for first in samples {
+            let sample = &self.samples[*first as usize];
             let labels = self.labels(sample);
             let at = match last {
                 Some((before, at)) if same_but_le(before, labels) => at,
                 _ => {
-                    let mut key: Vec<_> = labels
+                    let mut key: Key<'_> = labels
                         .iter()
                         .filter(|label| label.name != "le")
                         .map(|label| (&*label.name, &*label.value))
                         .collect();
                     key.sort_unstable();
                     *index.entry(key).or_insert_with_key(|key| {
-                        series.push((key.clone(), Parts::default()));
+                        series.push((key.clone(), *first, Parts::default()));
                         series.len() - 1
                     })
                 }
             };
             last = Some((labels, at));
-            let parts = &mut series[at].1;
+            let parts = &mut series[at].2;
             match self.role(sample) {
                 Role::Bucket => match self.label(sample, "le").and_then(line::number) {
                     Some(bound) if bound.is_finite() => parts.buckets.push((bound, sample.value)),
@@ -63,8 +69,8 @@ impl Exposition<'_> {
         }
         series
             .into_iter()
-            .filter_map(|(labels, parts)| {
-                parts.assemble().map(|histogram| HistogramSeries { labels, histogram })
+            .filter_map(|(labels, sample, parts)| {
+                parts.assemble().map(|histogram| HistogramSeries { labels, sample, histogram })
             })
             .collect()
     }

@@ -1,0 +1,309 @@
+//! Dialects: which exposed family means which of our metrics, as data.
+//!
+//! A dialect is one TOML file in `assets/dialects/`: how it is recognised, its rows, and an example with what must
+//! come out of it, which a test checks. Dialects apply in the order of their `priority`, rows in the order of the
+//! file; the first row that finds something for a metric of a subject gives it alone, so that two families are
+//! never mixed in one series, and a family that one dialect maps is closed to the later ones.
+
+mod pattern;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
+
+use headwater_engine::metric::Metric;
+use serde::Deserialize;
+use thiserror::Error;
+
+pub(super) use pattern::{LabelFilter, Labels};
+pub use pattern::{Pattern, key_of};
+
+include!(concat!(env!("OUT_DIR"), "/dialect_files.rs"));
+
+/// All dialects, in the order in which they apply.
+#[derive(Debug)]
+pub struct Dialects {
+    /// The dialects, most specific first.
+    pub list: Vec<Dialect>,
+}
+
+/// One dialect, ready to be applied.
+#[derive(Debug)]
+pub struct Dialect {
+    /// The id that users write.
+    pub id: String,
+    /// The name that users read.
+    pub title: String,
+    /// Where it applies: families of which one is enough evidence; none means that any mapped family is.
+    pub evidence: Vec<Pattern>,
+    /// The label that a family of evidence must have.
+    pub evidence_label: Option<String>,
+    /// Families that are not even kept as free metrics.
+    pub ignored: Vec<Pattern>,
+    /// What is mapped.
+    pub rows: Vec<Row>,
+    /// Examples with what must come out of them.
+    pub examples: Vec<Example>,
+    /// Series with such a label belong to somebody else.
+    pub(super) foreign: LabelFilter,
+}
+
+/// One mapping of a dialect.
+#[derive(Debug)]
+pub struct Row {
+    /// The families, best first.
+    pub families: Vec<Pattern>,
+    /// Families that match and are not meant.
+    pub exceptions: Vec<Pattern>,
+    /// What they become.
+    pub metric: Metric,
+    /// What the metric is about.
+    pub role: SubjectRole,
+    /// What of a histogram or summary is taken.
+    pub field: Field,
+    /// How series that end up in one are put together.
+    pub aggregate: Aggregate,
+    /// Values that mean "no value".
+    pub sentinels: Vec<f64>,
+    /// What a value is multiplied with to be in the metric's unit.
+    pub scale: f64,
+    pub(super) part: Option<Labels>,
+    pub(super) only: LabelFilter,
+    pub(super) without: LabelFilter,
+}
+
+/// What a row's numbers are about, as seen from the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectRole {
+    /// The target itself.
+    #[default]
+    Itself,
+    /// Its queue and batcher.
+    Queue,
+    /// Its GPU.
+    Gpu,
+    /// The caller that it is.
+    Client,
+}
+
+/// Which number of a family a row takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Field {
+    /// The value, or the whole histogram.
+    #[default]
+    Value,
+    /// The number of events of a histogram or summary.
+    Count,
+}
+
+/// How several series become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregate {
+    /// They add up.
+    #[default]
+    Sum,
+    /// The largest counts.
+    Max,
+    /// The last of the page counts.
+    Last,
+}
+
+/// A sample page of a dialect.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// What the example shows, in a few words.
+    pub about: String,
+    /// The page.
+    pub text: String,
+    /// All known metrics that must come out of it, and no other.
+    pub expect: Vec<Expected>,
+}
+
+/// One number that must come out of an example.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The metric's name.
+    pub metric: String,
+    /// What it is about.
+    #[serde(default)]
+    pub subject: SubjectRole,
+    /// Its part.
+    pub part: Option<String>,
+    /// The value of a gauge or counter; of a histogram, the number of events.
+    pub value: f64,
+    /// The sum of a histogram.
+    pub sum: Option<f64>,
+    /// The bounds of a histogram.
+    pub bounds: Option<Vec<f64>>,
+}
+
+/// Why a dialect file cannot be used.
+#[derive(Debug, Error)]
+pub enum DialectError {
+    /// Not the TOML it should be.
+    #[error("dialect file '{file}' cannot be read: {reason}")]
+    Toml {
+        /// The file.
+        file: String,
+        /// The parser's words, with line and column.
+        reason: String,
+    },
+    /// A row that makes no sense.
+    #[error("dialect file '{file}': {what} '{value}' {fix}")]
+    Value {
+        /// The file.
+        file: String,
+        /// The key.
+        what: &'static str,
+        /// The value.
+        value: String,
+        /// What is wrong and what to write.
+        fix: &'static str,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DialectFile {
+    id: String,
+    title: String,
+    priority: i64,
+    #[serde(default)]
+    recognise: Recognise,
+    #[serde(default)]
+    unless: BTreeMap<String, String>,
+    #[serde(default)]
+    ignore: Vec<String>,
+    row: Vec<RowEntry>,
+    example: Vec<Example>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recognise {
+    #[serde(default)]
+    any: Vec<String>,
+    label: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowEntry {
+    families: Vec<String>,
+    #[serde(default)]
+    except: Vec<String>,
+    metric: String,
+    #[serde(default)]
+    subject: SubjectRole,
+    part: Option<String>,
+    #[serde(default, rename = "where")]
+    only: BTreeMap<String, String>,
+    #[serde(default)]
+    unless: BTreeMap<String, String>,
+    #[serde(default)]
+    field: Field,
+    #[serde(default)]
+    aggregate: Aggregate,
+    #[serde(default)]
+    sentinels: Vec<f64>,
+    #[serde(default = "one")]
+    scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Dialects {
+    /// The dialects that Headwater brings along.
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: LazyLock<Dialects> = LazyLock::new(|| {
+            Dialects::parse(DIALECT_FILES)
+                .expect("a test reads the embedded dialects before they are shipped")
+        });
+        &BUILT_IN
+    }
+
+    /// Reads dialect files, given as name and text.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, DialectError> {
+        let mut ordered = vec![];
+        let mut ids = HashSet::new();
+        for (name, text) in files {
+            let file: DialectFile = toml::from_str(text).map_err(|error| DialectError::Toml {
+                file: (*name).to_owned(),
+                reason: error.to_string().trim().to_owned(),
+            })?;
+            let (priority, dialect) = (file.priority, file.check(name)?);
+            if !ids.insert(dialect.id.clone()) {
+                return Err(wrong(name, "id", &dialect.id, "stands in two files: give each its own"));
+            }
+            ordered.push((priority, dialect));
+        }
+        ordered.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.id.cmp(&y.id)));
+        Ok(Self { list: ordered.into_iter().map(|(_, dialect)| dialect).collect() })
+    }
+
+    /// The place of a dialect in [`Dialects::list`].
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.list.iter().position(|dialect| dialect.id == id)
+    }
+}
+
+impl DialectFile {
+    fn check(self, file: &str) -> Result<Dialect, DialectError> {
+        if self.row.is_empty() {
+            return Err(wrong(file, "row", "", "is missing: a dialect maps at least one family"));
+        }
+        if self.example.is_empty() {
+            return Err(wrong(file, "example", "", "is missing: a dialect shows what comes out of it"));
+        }
+        Ok(Dialect {
+            evidence: patterns(&self.recognise.any),
+            evidence_label: self.recognise.label,
+            ignored: patterns(&self.ignore),
+            foreign: LabelFilter::new(&self.unless),
+            rows: self.row.into_iter().map(|row| row.check(file)).collect::<Result<_, _>>()?,
+            examples: self.example,
+            id: self.id,
+            title: self.title,
+        })
+    }
+}
+
+impl RowEntry {
+    fn check(self, file: &str) -> Result<Row, DialectError> {
+        let metric = Metric::by_name(&self.metric)
+            .ok_or_else(|| wrong(file, "metric", &self.metric, "is not in the METRICS table"))?;
+        if self.families.is_empty() {
+            return Err(wrong(file, "families", "", "is empty: name at least one family"));
+        }
+        if !self.scale.is_finite() || self.scale <= 0.0 {
+            return Err(wrong(file, "scale", &self.scale.to_string(), "must be a positive number"));
+        }
+        Ok(Row {
+            families: patterns(&self.families),
+            exceptions: patterns(&self.except),
+            metric,
+            role: self.subject,
+            field: self.field,
+            aggregate: self.aggregate,
+            sentinels: self.sentinels,
+            scale: self.scale,
+            part: self.part.as_deref().map(Labels::new),
+            only: LabelFilter::new(&self.only),
+            without: LabelFilter::new(&self.unless),
+        })
+    }
+}
+
+fn patterns(texts: &[String]) -> Vec<Pattern> {
+    texts.iter().map(|text| Pattern::family(text)).collect()
+}
+
+fn wrong(file: &str, what: &'static str, value: &str, fix: &'static str) -> DialectError {
+    DialectError::Value { file: file.to_owned(), what, value: value.to_owned(), fix }
+}

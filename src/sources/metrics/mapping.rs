@@ -1,0 +1,329 @@
+//! Turns a decoded page into samples of the engine, by dialects.
+
+mod collect;
+mod explain;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use headwater_engine::metric::{Form, Metric, MetricName};
+use headwater_engine::reading::{Sample, Value};
+use headwater_engine::{Kind, RemoteText, Subject};
+
+use super::dialect::{Dialect, Dialects, Field, Pattern, SubjectRole, key_of};
+use super::exposition::{Exposition, FamilyKind, Label, Role};
+
+pub use explain::{Explanation, explain};
+
+/// The most free metrics that one target may bring into the store.
+pub const MOST_FREE_SERIES: usize = 200;
+
+/// The most parts (stages, operations) that one metric of a target may have.
+pub const MOST_PARTS: usize = 100;
+
+/// The subjects that one endpoint tells of.
+#[derive(Clone, Debug)]
+pub struct Target {
+    itself: Subject,
+    queue: Subject,
+    gpu: Subject,
+    client: Subject,
+}
+
+impl Target {
+    /// The endpoint of a component at an address (host and port).
+    pub fn new(component: &Subject, address: &str) -> Self {
+        let of = |kind| Subject::component(kind, component.name()).instance(address);
+        Self {
+            itself: component.component_of().instance(address),
+            queue: of(Kind::Queue),
+            gpu: of(Kind::Gpu),
+            client: of(Kind::Client),
+        }
+    }
+
+    /// The subject of a row's numbers.
+    pub fn subject(&self, role: SubjectRole) -> &Subject {
+        match role {
+            SubjectRole::Itself => &self.itself,
+            SubjectRole::Queue => &self.queue,
+            SubjectRole::Gpu => &self.gpu,
+            SubjectRole::Client => &self.client,
+        }
+    }
+}
+
+/// What came of one page.
+#[derive(Debug)]
+pub struct Mapping {
+    /// The samples, in the order of dialects, rows and page; free metrics last.
+    pub samples: Vec<Sample>,
+    /// The dialects that the page speaks, as places in [`Dialects::list`].
+    pub spoken: Vec<usize>,
+    /// What became of each family, one list a family of the page.
+    pub fates: Vec<Vec<Fate>>,
+    /// Series that were left out because a target may bring only so many.
+    pub left_out: usize,
+}
+
+/// What became of one family, by one row or as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A row made a metric of it.
+    Mapped(RowAt),
+    /// A row could have used it, but an earlier row gives that metric already.
+    SecondChoice(RowAt),
+    /// A row names it, but its type is not the one that the metric needs.
+    WrongType(RowAt),
+    /// A row names it, but no series of it fits or has a value.
+    NothingFits(RowAt),
+    /// So many of its series are free metrics.
+    Free(usize),
+    /// A dialect says that nobody wants it.
+    Ignored,
+    /// No row names it, and only levels and totals become free metrics.
+    Unmapped,
+}
+
+/// A row of a dialect, by its places in the lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowAt {
+    /// The place in [`Dialects::list`].
+    pub dialect: usize,
+    /// The place in [`Dialect::rows`].
+    pub row: usize,
+}
+
+/// A page with what is needed to look families up.
+struct Page<'p, 'a> {
+    exposition: &'p Exposition<'a>,
+    samples: Vec<Vec<u32>>,
+    keys: Vec<Cow<'p, str>>,
+    by_key: HashMap<Cow<'p, str>, Vec<usize>>,
+}
+
+impl<'p, 'a> Page<'p, 'a> {
+    fn new(exposition: &'p Exposition<'a>) -> Self {
+        let samples = exposition.by_family();
+        let keys: Vec<_> = exposition.families.iter().map(|family| key_of(&family.name)).collect();
+        let mut by_key: HashMap<_, Vec<usize>> = HashMap::new();
+        for (family, key) in keys.iter().enumerate().filter(|(family, _)| !samples[*family].is_empty()) {
+            by_key.entry(key.clone()).or_default().push(family);
+        }
+        Self { exposition, samples, keys, by_key }
+    }
+
+    /// The families with samples that a pattern fits, in the order of the page.
+    fn matching(&self, pattern: &Pattern) -> Vec<usize> {
+        match pattern.literal() {
+            Some(key) => self.by_key.get(key).cloned().unwrap_or_default(),
+            None => (0..self.keys.len())
+                .filter(|family| !self.samples[*family].is_empty() && pattern.fits(&self.keys[*family]))
+                .collect(),
+        }
+    }
+
+    fn shows(&self, dialect: &Dialect) -> bool {
+        dialect.evidence.iter().flat_map(|pattern| self.matching(pattern)).any(|family| {
+            let mut samples = self.samples[family].iter().map(|at| &self.exposition.samples[*at as usize]);
+            samples.any(|sample| {
+                !dialect.foreign.any(self.exposition.labels(sample))
+                    && dialect
+                        .evidence_label
+                        .as_ref()
+                        .is_none_or(|label| self.exposition.label(sample, label).is_some())
+            })
+        })
+    }
+}
+
+/// Maps the pages of one target, scrape after scrape.
+#[derive(Debug)]
+pub struct Mapper {
+    dialects: &'static Dialects,
+    only: Option<Vec<usize>>,
+    target: Target,
+    bounds: Vec<Arc<[f64]>>,
+    free: HashSet<String>,
+}
+
+impl Mapper {
+    /// A mapper for a target that speaks `only` these dialects (places in the list), or whichever its pages show.
+    pub fn new(dialects: &'static Dialects, target: Target, only: Option<Vec<usize>>) -> Self {
+        Self { dialects, only, target, bounds: vec![], free: HashSet::new() }
+    }
+
+    /// The dialects that are chosen from.
+    pub fn dialects(&self) -> &'static Dialects {
+        self.dialects
+    }
+
+    /// Maps one page.
+    pub fn map(&mut self, exposition: &Exposition<'_>) -> Mapping {
+        let page = Page::new(exposition);
+        let mut mapping = Mapping {
+            samples: vec![],
+            spoken: vec![],
+            fates: vec![vec![]; exposition.families.len()],
+            left_out: 0,
+        };
+        let mut given = HashSet::new();
+        let mut closed = vec![false; exposition.families.len()];
+        let mut ignored: Vec<&Pattern> = vec![];
+        for (place, dialect) in self.dialects.list.iter().enumerate() {
+            let is_asked = self.only.as_ref().is_none_or(|only| only.contains(&place));
+            let has_evidence = self.only.is_some() || dialect.evidence.is_empty() || page.shows(dialect);
+            if !is_asked || !has_evidence {
+                continue;
+            }
+            ignored.extend(&dialect.ignored);
+            let taken = self.apply(&page, place, &closed, &mut given, &mut mapping);
+            if !dialect.evidence.is_empty() || !taken.is_empty() {
+                mapping.spoken.push(place);
+            }
+            for family in taken {
+                closed[family] = true;
+            }
+        }
+        self.keep_free(&page, &closed, &ignored, &mut mapping);
+        mapping
+    }
+
+    /// Applies one dialect to the families that are not closed; gives those that it names.
+    fn apply(
+        &mut self,
+        page: &Page<'_, '_>,
+        place: usize,
+        closed: &[bool],
+        given: &mut HashSet<(SubjectRole, Metric)>,
+        mapping: &mut Mapping,
+    ) -> Vec<usize> {
+        let dialect = &self.dialects.list[place];
+        let mut taken = vec![];
+        for (row_place, row) in dialect.rows.iter().enumerate() {
+            let at = RowAt { dialect: place, row: row_place };
+            for family in row.families.iter().flat_map(|pattern| page.matching(pattern)) {
+                if closed[family] || row.exceptions.iter().any(|pattern| pattern.fits(&page.keys[family])) {
+                    continue;
+                }
+                let slot = (row.role, row.metric);
+                let fate = if !accepts(row.metric, row.field, page.exposition.families[family].kind) {
+                    Fate::WrongType(at)
+                } else if given.contains(&slot) {
+                    taken.push(family);
+                    Fate::SecondChoice(at)
+                } else {
+                    taken.push(family);
+                    let collected = collect::collect(page, family, dialect, row);
+                    mapping.left_out += collected.left_out;
+                    if collected.parts.is_empty() {
+                        Fate::NothingFits(at)
+                    } else {
+                        given.insert(slot);
+                        for (part, value) in collected.parts {
+                            mapping.samples.push(Sample {
+                                subject: self.target.subject(row.role).clone(),
+                                metric: row.metric.into(),
+                                part: part.map(|part| RemoteText::new(&part)),
+                                value: self.share_bounds(value),
+                            });
+                        }
+                        Fate::Mapped(at)
+                    }
+                };
+                mapping.fates[family].push(fate);
+            }
+        }
+        taken
+    }
+
+    /// Lets histograms with equal bounds, also of the scrape before, share one list of them.
+    fn share_bounds(&mut self, value: Value) -> Value {
+        let Value::Histogram(mut histogram) = value else { return value };
+        match self.bounds.iter().find(|known| **known == histogram.bounds) {
+            Some(known) => Arc::make_mut(&mut histogram).bounds = Arc::clone(known),
+            None if self.bounds.len() < MOST_PARTS => self.bounds.push(Arc::clone(&histogram.bounds)),
+            None => {}
+        }
+        Value::Histogram(histogram)
+    }
+
+    /// Keeps levels and totals that no row names, first those that were kept before, up to the limit.
+    fn keep_free(
+        &mut self,
+        page: &Page<'_, '_>,
+        closed: &[bool],
+        ignored: &[&Pattern],
+        mapping: &mut Mapping,
+    ) {
+        let mut candidates = vec![];
+        for (family, known) in page.exposition.families.iter().enumerate() {
+            if closed[family] || page.samples[family].is_empty() {
+                continue;
+            }
+            let is_counter = known.kind == Some(FamilyKind::Counter);
+            let fate = if ignored.iter().any(|pattern| pattern.fits(&page.keys[family])) {
+                Fate::Ignored
+            } else if !is_counter
+                && !matches!(known.kind, None | Some(FamilyKind::Gauge | FamilyKind::Untyped))
+            {
+                Fate::Unmapped
+            } else {
+                Fate::Free(0)
+            };
+            mapping.fates[family].push(fate);
+            if fate != Fate::Free(0) {
+                continue;
+            }
+            for sample in page.samples[family].iter().map(|at| &page.exposition.samples[*at as usize]) {
+                if sample.value.is_finite() && page.exposition.role(sample) == Role::Plain {
+                    let (name, part) = (page.exposition.name(sample), joined(page.exposition.labels(sample)));
+                    let value =
+                        if is_counter { Value::Counter(sample.value) } else { Value::Gauge(sample.value) };
+                    candidates.push((family, format!("{name}{{{part}}}"), name, part, value));
+                }
+            }
+        }
+        let mut room = MOST_FREE_SERIES
+            .saturating_sub(candidates.iter().filter(|(_, id, ..)| self.free.contains(id)).count());
+        let mut kept = HashSet::new();
+        for (family, id, name, part, value) in candidates {
+            if !self.free.contains(&id) {
+                if room == 0 {
+                    mapping.left_out += 1;
+                    continue;
+                }
+                room -= 1;
+            }
+            if !kept.insert(id) {
+                continue;
+            }
+            if let Some(Fate::Free(series)) = mapping.fates[family].last_mut() {
+                *series += 1;
+            }
+            mapping.samples.push(Sample {
+                subject: self.target.itself.clone(),
+                metric: MetricName::Free(RemoteText::new(name).as_str().into()),
+                part: (!part.is_empty()).then(|| RemoteText::new(&part)),
+                value,
+            });
+        }
+        self.free = kept;
+    }
+}
+
+/// Whether a family of this type can give this metric.
+fn accepts(metric: Metric, field: Field, kind: Option<FamilyKind>) -> bool {
+    use FamilyKind::{Counter, Gauge, Histogram, StateSet, Summary, Untyped};
+    match (metric.row().form, field) {
+        (Form::Histogram, _) => kind == Some(Histogram),
+        (Form::Counter | Form::Gauge, Field::Count) => matches!(kind, Some(Histogram | Summary)),
+        (Form::Counter, Field::Value) => matches!(kind, None | Some(Counter | Untyped)),
+        (Form::Gauge, Field::Value) => matches!(kind, None | Some(Gauge | Untyped | StateSet)),
+    }
+}
+
+fn joined(labels: &[Label<'_>]) -> String {
+    labels.iter().map(|label| format!("{}={}", label.name, label.value)).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,267 @@
+//! Every dialect keeps the promises of its own file, and the dialects together keep out of each other's way.
+
+use headwater::sources::metrics::dialect::{Dialects, Example, SubjectRole};
+use headwater::sources::metrics::exposition::decode;
+use headwater::sources::metrics::mapping::{MOST_FREE_SERIES, MOST_PARTS, Mapper, Mapping, Target, explain};
+use headwater_engine::Subject;
+use headwater_engine::metric::{self, Metric, MetricName};
+use headwater_engine::reading::Value;
+
+fn target() -> Target {
+    let component: Subject = "service/ranker".parse().expect("a subject");
+    Target::new(&component, "127.0.0.1:8000")
+}
+
+fn map(text: &str) -> Mapping {
+    let page = decode(text.as_bytes(), None);
+    assert_eq!(page.problems.lost, 0, "{:?}", page.problems.first_lost());
+    Mapper::new(Dialects::built_in(), target(), None).map(&page)
+}
+
+fn spoken(mapping: &Mapping) -> Vec<&str> {
+    mapping.spoken.iter().map(|place| Dialects::built_in().list[*place].id.as_str()).collect()
+}
+
+fn known(mapping: &Mapping) -> Vec<String> {
+    let mut lines: Vec<_> = mapping
+        .samples
+        .iter()
+        .filter(|sample| matches!(sample.metric, MetricName::Known(_)))
+        .map(|sample| {
+            let part = sample.part.as_ref().map_or("", |part| part.as_str());
+            let (value, sum, bounds) = match &sample.value {
+                Value::Gauge(value) | Value::Counter(value) => (*value, None, None),
+                Value::Histogram(h) => (h.count, h.sum, Some(h.bounds.to_vec())),
+            };
+            line(sample.subject.as_str(), sample.metric.as_str(), part, value, sum, bounds)
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn expected(example: &Example) -> Vec<String> {
+    let mut lines: Vec<_> = example
+        .expect
+        .iter()
+        .map(|row| {
+            let subject = target().subject(row.subject).clone();
+            let part = row.part.as_deref().unwrap_or("");
+            line(subject.as_str(), &row.metric, part, row.value, row.sum, row.bounds.clone())
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn line(
+    subject: &str,
+    metric: &str,
+    part: &str,
+    value: f64,
+    sum: Option<f64>,
+    bounds: Option<Vec<f64>>,
+) -> String {
+    format!("{subject} {metric}[{part}] = {value} sum {sum:?} bounds {bounds:?}")
+}
+
+#[test]
+fn every_example_gives_exactly_what_its_file_says() {
+    for dialect in &Dialects::built_in().list {
+        for example in &dialect.examples {
+            let mapping = map(&example.text);
+            assert_eq!(known(&mapping), expected(example), "{}: {}", dialect.id, example.about);
+            assert!(spoken(&mapping).contains(&dialect.id.as_str()), "{} is not recognised", dialect.id);
+            for sample in &mapping.samples {
+                if let MetricName::Known(metric) = sample.metric {
+                    let is_right = matches!(
+                        (metric.row().form, &sample.value),
+                        (metric::Form::Gauge, Value::Gauge(_))
+                            | (metric::Form::Counter, Value::Counter(_))
+                            | (metric::Form::Histogram, Value::Histogram(_))
+                    );
+                    assert!(is_right, "{}: {:?}", dialect.id, sample);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_of_a_dialect_is_shown_by_one_of_its_examples() {
+    for dialect in &Dialects::built_in().list {
+        for row in &dialect.rows {
+            let is_shown = dialect
+                .examples
+                .iter()
+                .flat_map(|example| &example.expect)
+                .any(|expected| expected.metric == row.metric.name() && expected.subject == row.role);
+            assert!(is_shown, "{}: no example shows {}", dialect.id, row.metric.name());
+        }
+    }
+}
+
+#[test]
+fn a_key_that_no_dialect_has_is_an_error_that_names_the_file() {
+    let file = "id = \"x\"\ntitle = \"X\"\npriority = 1\ncolour = \"red\"\n";
+    let error = Dialects::parse(&[("x.toml", file)]).unwrap_err().to_string();
+    assert!(error.contains("'x.toml'") && error.contains("colour"), "{error}");
+    let row = "id = \"x\"\ntitle = \"X\"\npriority = 1\n[[row]]\nfamilies = [\"a\"]\nmetric = \"no.such\"\n[[example]]\nabout = \"a\"\ntext = \"\"\nexpect = []\n";
+    let error = Dialects::parse(&[("x.toml", row)]).unwrap_err().to_string();
+    assert!(error.contains("'no.such'") && error.contains("METRICS"), "{error}");
+}
+
+const ENGINE: &str = "# TYPE vllm:num_requests_waiting gauge\n\
+    vllm:num_requests_waiting{engine=\"0\",model_name=\"m\"} 3\n";
+
+#[test]
+fn a_target_can_speak_several_dialects() {
+    let text = format!(
+        "{ENGINE}# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1.7e9\n\
+         # TYPE http_requests_total counter\nhttp_requests_total{{status=\"2xx\"}} 5\n\
+         # TYPE vllm:request_success_total counter\n\
+         vllm:request_success_total{{finished_reason=\"stop\",model_name=\"m\"}} 4\n"
+    );
+    let mapping = map(&text);
+    assert_eq!(spoken(&mapping), ["http-server", "vllm", "process"]);
+    // The HTTP layer counts refusals too; the engine's own total is not added to it.
+    assert!(known(&mapping).iter().any(|line| line.contains("service.requests[] = 5 ")));
+    assert!(known(&mapping).iter().any(|line| line.contains("service.errors[] = 0 ")));
+}
+
+#[test]
+fn a_router_in_front_of_vllm_is_not_taken_for_an_engine() {
+    let mapping = map("# TYPE vllm:num_requests_waiting gauge\n\
+                       vllm:num_requests_waiting{server=\"http://e1\",model_name=\"m\"} 3\n");
+    assert!(spoken(&mapping).is_empty() && known(&mapping).is_empty(), "{:?}", mapping.samples);
+}
+
+#[test]
+fn two_families_of_one_meaning_are_never_mixed() {
+    let one = "# TYPE a_request_duration_seconds histogram\n\
+               a_request_duration_seconds_bucket{le=\"1\"} 5\na_request_duration_seconds_count 5\n";
+    let other = one.replace("a_request", "b_request").replace('5', "7");
+    for (first, count) in [(format!("{one}{other}"), "= 5 "), (format!("{other}{one}"), "= 7 ")] {
+        let mapping = map(&first);
+        let durations: Vec<_> = known(&mapping)
+            .into_iter()
+            .filter(|line| line.contains("http.server.request.duration"))
+            .collect();
+        assert_eq!(durations.len(), 1);
+        assert!(durations[0].contains(count), "{durations:?}");
+    }
+}
+
+#[test]
+fn what_the_type_says_goes_before_what_the_name_says() {
+    // vLLM's iteration_tokens_total is a histogram and no counter.
+    let mapping = map("# TYPE x_requests_total gauge\nx_requests_total{code=\"200\"} 5\n");
+    assert!(known(&mapping).is_empty());
+    assert!(matches!(mapping.samples[0].value, Value::Gauge(value) if value == 5.0));
+}
+
+#[test]
+fn free_metrics_are_bounded_and_the_same_ones_stay() {
+    let page = |range: std::ops::Range<usize>| {
+        let series: String = range.map(|n| format!("things{{n=\"{n}\"}} {n}\n")).collect();
+        format!("# TYPE things gauge\n{series}things_created 1.7e9\n")
+    };
+    let mut mapper = Mapper::new(Dialects::built_in(), target(), None);
+    let first = mapper.map(&decode(page(0..300).as_bytes(), None));
+    assert_eq!((first.samples.len(), first.left_out), (MOST_FREE_SERIES, 100));
+    // New series at the top of the page do not push out those that were kept.
+    let text = page(1_000..1_300) + &page(0..300);
+    let second = mapper.map(&decode(text.as_bytes(), None));
+    assert_eq!(first.samples, second.samples);
+    assert!(first.samples.iter().all(|sample| sample.metric.as_str() == "things"));
+}
+
+#[test]
+fn parts_are_bounded() {
+    let text: String = (0..MOST_PARTS + 50)
+        .map(|n| {
+            format!("x_stage_duration_seconds_bucket{{stage=\"{n}\",le=\"1\"}} 1\nx_stage_duration_seconds_count{{stage=\"{n}\"}} 1\n")
+        })
+        .collect();
+    let mapping = map(&format!("# TYPE x_stage_duration_seconds histogram\n{text}"));
+    assert_eq!((mapping.samples.len(), mapping.left_out), (MOST_PARTS, 50));
+}
+
+#[test]
+fn hostile_labels_come_out_harmless() {
+    let mapping = map("# TYPE x_stage_duration_seconds histogram\n\
+        x_stage_duration_seconds_bucket{stage=\"\x1b]0;pwned\x07\",le=\"1\"} 1\n\
+        # TYPE free gauge\nfree{a=\"\u{202e}gpj.exe\x1b[2J\"} 1\n");
+    assert_eq!(mapping.samples.len(), 2);
+    for sample in &mapping.samples {
+        let part = sample.part.as_ref().unwrap().as_str();
+        assert!(part.chars().all(|c| !c.is_control() && c != '\u{202e}'), "{part:?}");
+    }
+}
+
+#[test]
+fn milliseconds_become_seconds() {
+    let file = "id = \"ms\"\ntitle = \"ms\"\npriority = 1\n\
+        [[row]]\nfamilies = [\"took_ms\"]\nmetric = \"queue.wait\"\nscale = 0.001\n\
+        [[example]]\nabout = \"a\"\ntext = \"\"\nexpect = []\n";
+    let dialects = Box::leak(Box::new(Dialects::parse(&[("ms.toml", file)]).unwrap()));
+    let page = decode(
+        b"# TYPE took_ms histogram\ntook_ms_bucket{le=\"500\"} 2\ntook_ms_sum 800\ntook_ms_count 3\n",
+        None,
+    );
+    let mapping = Mapper::new(dialects, target(), None).map(&page);
+    let Value::Histogram(histogram) = &mapping.samples[0].value else { panic!("{:?}", mapping.samples) };
+    assert_eq!((&histogram.bounds[..], histogram.sum, histogram.count), (&[0.5][..], Some(0.8), 3.0));
+}
+
+#[test]
+fn bounds_are_shared_between_scrapes() {
+    let text = b"# TYPE request_duration_seconds histogram\nrequest_duration_seconds_bucket{le=\"1\"} 2\n";
+    let mut mapper = Mapper::new(Dialects::built_in(), target(), None);
+    let bounds = |mapping: &Mapping| match &mapping.samples[0].value {
+        Value::Histogram(histogram) => histogram.bounds.as_ptr(),
+        other => panic!("{other:?}"),
+    };
+    let (first, second) = (mapper.map(&decode(text, None)), mapper.map(&decode(text, None)));
+    assert_eq!(bounds(&first), bounds(&second));
+}
+
+#[test]
+fn every_family_can_be_explained() {
+    let text = format!(
+        "{ENGINE}# TYPE s summary\ns_count 1\n# TYPE free gauge\nfree 1\n# TYPE vllm:x_created gauge\nvllm:x_created 1\n# TYPE empty gauge\n"
+    );
+    let page = decode(text.as_bytes(), None);
+    let mapping = Mapper::new(Dialects::built_in(), target(), None).map(&page);
+    let fates: Vec<_> = explain(Dialects::built_in(), &page, &mapping)
+        .into_iter()
+        .map(|explanation| format!("{} {}", explanation.family, explanation.fates.join("; ")))
+        .collect();
+    assert_eq!(
+        fates,
+        [
+            "vllm:num_requests_waiting becomes queue.waiting of the queue (dialect vllm)",
+            "s is not mapped; only levels and totals become free metrics",
+            "free is a free metric with 1 series",
+            "vllm:x_created is ignored: nobody needs it in an incident",
+            "empty has no samples",
+        ]
+    );
+}
+
+#[test]
+fn roles_lead_to_subjects_of_the_target() {
+    let subjects: Vec<_> = [SubjectRole::Itself, SubjectRole::Queue, SubjectRole::Gpu, SubjectRole::Client]
+        .map(|role| target().subject(role).as_str().to_owned())
+        .into();
+    assert_eq!(
+        subjects,
+        [
+            "service/ranker@127.0.0.1:8000",
+            "queue/ranker@127.0.0.1:8000",
+            "gpu/ranker@127.0.0.1:8000",
+            "client/ranker@127.0.0.1:8000"
+        ]
+    );
+    assert!(Metric::by_name("queue.waiting").is_some());
+}
