@@ -1,21 +1,33 @@
 //! The metrics source: any endpoint that serves Prometheus text or OpenMetrics.
+//!
+//! *Fetch* ([`fetch`]) is the thin part that touches the network and turns each failure into one sentence;
+//! *decode* ([`exposition`]) and *map* ([`dialect`], [`mapping`]) are functions of the bytes.
 
 pub mod dialect;
 pub mod exposition;
+pub mod fetch;
 pub mod mapping;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use headwater_engine::{Kind, Subject};
+use headwater_engine::metric;
+use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::{Kind, RemoteText, Subject};
 use secrecy::SecretString;
 use thiserror::Error;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use crate::sources::Outlet;
+use self::dialect::{Dialects, SubjectRole};
+use self::exposition::{Exposition, decode};
+use self::fetch::{Address, Fetcher};
+use self::mapping::{Mapper, Target};
+use crate::sources::{Outlet, Source, now, spawn};
 
 /// One endpoint to scrape, as the configuration or the command line names it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MetricsSpec {
     /// What the endpoint belongs to; `None` makes it `service/HOST-PORT`.
     pub component: Option<Subject>,
@@ -36,13 +48,13 @@ pub enum MetricsSpecError {
     #[error("'{url}' is not a metrics address: write it like http://10.0.0.5:8000/metrics")]
     Url {
         /// The address, without user and password.
-        url: String,
+        url: RemoteText,
     },
     /// No dialect has this id.
     #[error("dialect '{id}' does not exist: use {known}, or leave 'dialects' out")]
     Dialect {
         /// The id.
-        id: String,
+        id: RemoteText,
         /// All ids.
         known: String,
     },
@@ -50,13 +62,29 @@ pub enum MetricsSpecError {
     #[error("ca_file '{path}' cannot be used ({reason}): give a readable file with PEM certificates")]
     CaFile {
         /// The path.
-        path: String,
+        path: RemoteText,
         /// Why.
-        reason: String,
+        reason: RemoteText,
     },
+    /// The token cannot be sent.
+    #[error(
+        "the bearer token holds a character that HTTP cannot send: check its file for line ends in between"
+    )]
+    Bearer,
     /// The HTTP client refused to be built.
     #[error("the HTTP client cannot be built: {0}")]
-    Client(String),
+    Client(RemoteText),
+}
+
+impl fmt::Debug for MetricsSpec {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("MetricsSpec")
+            .field("component", &self.component)
+            .field("url", &fetch::without_user(&self.url))
+            .field("dialects", &self.dialects)
+            .field("ca_file", &self.ca_file)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MetricsSpec {
@@ -66,11 +94,17 @@ impl MetricsSpec {
     }
 
     /// The component, given or made of the address: `service/HOST-PORT`.
+    pub fn component(&self) -> Result<Subject, MetricsSpecError> {
+        let address = Address::parse(&self.url)?;
+        Ok(self.component.clone().unwrap_or_else(|| {
+            let name = address.host_and_port().replace(['[', ']'], "").replace(':', "-");
+            Subject::component(Kind::Service, &name)
+        }))
+    }
+
+    /// The subject of the endpoint itself: `service/ranker@10.0.0.5:8000`.
     pub fn subject(&self) -> Result<Subject, MetricsSpecError> {
-        match &self.component {
-            Some(component) => Ok(component.clone()),
-            None => Ok(Subject::component(Kind::Service, &self.url)),
-        }
+        Ok(self.component()?.component_of().instance(Address::parse(&self.url)?.host_and_port()))
     }
 }
 
@@ -80,7 +114,132 @@ pub fn spawn_metrics(
     interval: Duration,
     outlet: Outlet,
 ) -> Result<JoinHandle<()>, MetricsSpecError> {
-    spec.subject()?;
-    let _ = interval;
-    Ok(tokio::spawn(async move { outlet.stop.cancelled().await }))
+    Ok(spawn(MetricsSource::new(&spec)?, interval, outlet))
+}
+
+/// One endpoint that is scraped again and again.
+#[derive(Debug)]
+pub struct MetricsSource {
+    subject: Subject,
+    fetcher: Fetcher,
+    mapper: Mapper,
+    bytes: u64,
+    spoken: Option<Vec<usize>>,
+    started: Option<f64>,
+    has_left_out: bool,
+}
+
+impl MetricsSource {
+    /// Prepares an endpoint; nothing is sent yet.
+    pub fn new(spec: &MetricsSpec) -> Result<Self, MetricsSpecError> {
+        let address = Address::parse(&spec.url)?;
+        let dialects = Dialects::built_in();
+        let only = spec
+            .dialects
+            .as_ref()
+            .map(|ids| {
+                ids.iter()
+                    .map(|id| dialects.position(id).ok_or_else(|| unknown_dialect(dialects, id)))
+                    .collect::<Result<Vec<_>, _>>()
+            })
+            .transpose()?;
+        let target = Target::new(&spec.component()?, address.host_and_port());
+        Ok(Self {
+            subject: target.subject(SubjectRole::Itself).clone(),
+            fetcher: Fetcher::new(address, spec)?,
+            mapper: Mapper::new(dialects, target, only),
+            bytes: 0,
+            spoken: None,
+            started: None,
+            has_left_out: false,
+        })
+    }
+
+    /// Turns a page into a reading; `declared` is the format that its content type names.
+    fn read(&mut self, reading: &mut Reading, bytes: &[u8], declared: Option<exposition::Format>) {
+        // Lines of HTML such as `nginx 1` would pass as metrics.
+        let is_markup = bytes.trim_ascii_start().starts_with(b"<");
+        let page = decode(if is_markup { &[] } else { bytes }, declared);
+        if let Some(fault) = page_fault(&page, bytes, self.fetcher.address()) {
+            reading.faults.push(fault);
+        }
+        let mapping = self.mapper.map(&page);
+        if !page.samples.is_empty() && self.spoken.as_ref() != Some(&mapping.spoken) {
+            let ids = mapping.spoken.iter().map(|place| &self.mapper.dialects().list[*place].id);
+            reading.events.push(Event::Dialects(ids.map(|id| RemoteText::new(id)).collect()));
+            self.spoken = Some(mapping.spoken);
+        }
+        let started = mapping.samples.iter().find_map(|sample| match sample.value {
+            Value::Gauge(value) if sample.metric == metric::PROCESS_START.into() => Some(value),
+            _ => None,
+        });
+        if self.started.zip(started).is_some_and(|(before, now)| before != now) {
+            reading.events.push(Event::Restarted);
+        }
+        self.started = started.or(self.started);
+        let had_left_out = std::mem::replace(&mut self.has_left_out, mapping.left_out > 0);
+        if self.has_left_out && !had_left_out {
+            reading.events.push(Event::Unavailable {
+                what: RemoteText::new(&format!("{} series of this page", mapping.left_out)),
+                why: RemoteText::new(&format!(
+                    "a target may bring {} free metrics and {} parts a metric; more were left out",
+                    mapping::MOST_FREE_SERIES,
+                    mapping::MOST_PARTS
+                )),
+            });
+        }
+        reading.samples.extend(mapping.samples);
+    }
+}
+
+impl Source for MetricsSource {
+    fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    async fn ask(&mut self) -> Reading {
+        let begun = Instant::now();
+        let answer = self.fetcher.fetch().await;
+        let took = begun.elapsed();
+        let mut reading = Reading::new(self.subject.clone(), now());
+        match answer {
+            Ok(page) => {
+                self.bytes += page.bytes.len() as u64;
+                let subject = self.subject.clone();
+                reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
+                reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
+                self.read(&mut reading, &page.bytes, page.format);
+            }
+            Err(fault) => reading.faults.push(fault),
+        }
+        reading
+    }
+}
+
+/// What is wrong with a page that came well but is not, or not wholly, what it should be.
+fn page_fault(page: &Exposition<'_>, bytes: &[u8], address: &Address) -> Option<Fault> {
+    let malformed =
+        |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
+    if page.samples.is_empty() && page.native_histograms == 0 {
+        let what = match bytes.trim_ascii_start().first() {
+            None => "an empty page",
+            Some(b'<') => "HTML",
+            Some(b'{' | b'[') => "JSON",
+            Some(_) => "no line that is a metric",
+        };
+        return malformed(format!(
+            "{address} serves {what}, not metrics: is the path right? {}",
+            address.hint()
+        ));
+    }
+    let first = page.problems.first_lost()?;
+    malformed(format!(
+        "{} of {} lines of {address} cannot be read and were skipped, first line {}: {}",
+        page.problems.lost, page.lines, first.line, first.reason
+    ))
+}
+
+fn unknown_dialect(dialects: &Dialects, id: &str) -> MetricsSpecError {
+    let known: Vec<_> = dialects.list.iter().map(|dialect| dialect.id.as_str()).collect();
+    MetricsSpecError::Dialect { id: RemoteText::new(id), known: known.join(", ") }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test without its server cannot go on")]
 
 mod cluster;
+pub mod http;
 mod server;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,264 @@
+//! Gets a page over HTTP within limits, and says in one sentence what went wrong when it cannot.
+
+mod failure;
+
+use std::fmt;
+use std::sync::Once;
+
+use headwater_engine::RemoteText;
+use headwater_engine::reading::{Fault, FaultKind};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::{Certificate, Client, StatusCode, Url, redirect};
+use secrecy::ExposeSecret;
+
+use super::exposition::Format;
+use super::{MetricsSpec, MetricsSpecError};
+use crate::sources::LONGEST_WAIT;
+
+/// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
+pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
+
+/// Text first: its counters and timestamps are the same on all servers; OpenMetrics where there is nothing else.
+const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
+
+/// Where a page lives; shown without user, password and query.
+#[derive(Clone)]
+pub struct Address {
+    url: Url,
+    host_and_port: String,
+    shown: String,
+}
+
+/// A page as it came.
+#[derive(Debug)]
+pub struct Page {
+    /// The unpacked body.
+    pub bytes: Vec<u8>,
+    /// The format that the content type names; `None` when it names none that we know.
+    pub format: Option<Format>,
+}
+
+/// Asks one address again and again over a connection that stays open.
+#[derive(Debug)]
+pub struct Fetcher {
+    address: Address,
+    client: Client,
+}
+
+impl Address {
+    /// Reads an address; a missing path is `/metrics`.
+    pub fn parse(text: &str) -> Result<Self, MetricsSpecError> {
+        let wrong = || MetricsSpecError::Url { url: RemoteText::new(without_user(text)) };
+        let mut url = Url::parse(text.trim()).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        let host = url.host_str().ok_or_else(wrong)?.to_owned();
+        let port = url.port_or_known_default().ok_or_else(wrong)?;
+        if matches!(url.path(), "" | "/") {
+            url.set_path("/metrics");
+        }
+        let host_and_port = format!("{host}:{port}");
+        let shown = format!("{}://{host_and_port}{}", url.scheme(), url.path());
+        Ok(Self { url, host_and_port, shown })
+    }
+
+    /// `host:port`, the port always given.
+    pub fn host_and_port(&self) -> &str {
+        &self.host_and_port
+    }
+
+    /// Where else the metrics may be, for a sentence that says they are not here.
+    pub(super) fn hint(&self) -> String {
+        if self.url.path() == "/metrics" {
+            "Some servers use another path or port, such as /metrics/, /actuator/prometheus or /stats/prometheus"
+                .to_owned()
+        } else {
+            format!("Try {}://{}/metrics", self.url.scheme(), self.host_and_port)
+        }
+    }
+
+    fn is_tls(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.shown)
+    }
+}
+
+/// An address as it was written, without user and password.
+pub(super) fn without_user(text: &str) -> &str {
+    text.rsplit_once('@').map_or(text, |(_, rest)| rest)
+}
+
+impl Fetcher {
+    /// Prepares a client for one address.
+    pub fn new(address: Address, spec: &MetricsSpec) -> Result<Self, MetricsSpecError> {
+        install_tls_provider();
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+        if let Some(token) = &spec.bearer {
+            let value = format!("Bearer {}", token.expose_secret().trim());
+            let mut value = HeaderValue::from_str(&value).map_err(|_| MetricsSpecError::Bearer)?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let authorities = spec.ca_file.as_deref().map(authorities).transpose()?;
+        let builder = || {
+            Client::builder()
+                .no_proxy()
+                .timeout(LONGEST_WAIT)
+                .redirect(same_host_only())
+                .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
+                .pool_max_idle_per_host(1)
+                .default_headers(headers.clone())
+        };
+        let client = match authorities {
+            Some(authorities) => builder().tls_certs_only(authorities).build(),
+            // A host without any authority cannot check certificates, but plain HTTP must work there.
+            None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
+        };
+        let client = client.map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
+        Ok(Self { address, client })
+    }
+
+    /// The address that is asked.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Asks once; a page longer than [`LONGEST_PAGE`] or slower than [`LONGEST_WAIT`] is a fault.
+    pub async fn fetch(&self) -> Result<Page, Fault> {
+        let address = &self.address;
+        let sent = self.client.get(address.url.clone()).send().await;
+        let mut response = sent.map_err(|error| failure::of_request(address, &error))?;
+        if response.status() != StatusCode::OK {
+            return Err(status_fault(address, response.status(), response.headers()));
+        }
+        let kind = content_type(response.headers());
+        if let Some(what) = unusable(&kind) {
+            let message =
+                format!("{address} serves {what}, not metrics: is the path right? {}", address.hint());
+            return Err(fault(FaultKind::Malformed, message));
+        }
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+        let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(1024 * 1024));
+        if announced.is_some_and(|length| length > LONGEST_PAGE) {
+            return Err(too_long(address));
+        }
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if bytes.len() + chunk.len() > LONGEST_PAGE => return Err(too_long(address)),
+                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(error) => return Err(failure::of_body(address, &error, bytes.len())),
+            }
+        }
+        let is_openmetrics = kind.starts_with("application/openmetrics-text");
+        Ok(Page { bytes, format: is_openmetrics.then_some(Format::OpenMetrics) })
+    }
+}
+
+fn fault(kind: FaultKind, message: String) -> Fault {
+    Fault { kind, message: RemoteText::new(&message) }
+}
+
+fn too_long(address: &Address) -> Fault {
+    let message = format!(
+        "{address} sends more than {} MiB and was cut off: is it a download or a stream? Point at the metrics page, \
+         or let the server leave series out",
+        LONGEST_PAGE / 1024 / 1024
+    );
+    fault(FaultKind::TooLarge, message)
+}
+
+fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> Fault {
+    let code = status.as_u16();
+    match code {
+        401 => fault(
+            FaultKind::Auth,
+            format!("{address} wants credentials (401): set bearer_env or bearer_file for this target"),
+        ),
+        403 => fault(
+            FaultKind::Auth,
+            format!(
+                "{address} refuses us (403): give a token that may read metrics, or allow this host there"
+            ),
+        ),
+        300..=399 => {
+            let to = headers.get(LOCATION).map_or(&b"nowhere"[..], HeaderValue::as_bytes);
+            let to = RemoteText::from_bytes(to);
+            let message =
+                format!("{address} redirects ({code}) to '{to}': if that is right, write it as the url");
+            fault(FaultKind::Http, message)
+        }
+        404 | 405 => fault(
+            FaultKind::Http,
+            format!("{address} answers {status}: is the path right? {}", address.hint()),
+        ),
+        500..=599 => fault(
+            FaultKind::Http,
+            format!(
+                "{address} answers {status}: look into that server's log; it is asked again at the next interval"
+            ),
+        ),
+        _ => fault(
+            FaultKind::Http,
+            format!("{address} answers {status} instead of 200: check the url in a browser"),
+        ),
+    }
+}
+
+fn content_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    value.trim().to_ascii_lowercase()
+}
+
+/// What a content type says it is, when that can be no metrics.
+fn unusable(content_type: &str) -> Option<&'static str> {
+    const UNUSABLE: &[(&str, &str)] = &[
+        ("text/html", "HTML"),
+        ("application/xhtml", "HTML"),
+        ("application/json", "JSON"),
+        ("text/event-stream", "an event stream"),
+        ("image/", "an image"),
+        ("application/vnd.google.protobuf", "protobuf although text was asked for"),
+    ];
+    UNUSABLE.iter().find(|(start, _)| content_type.starts_with(start)).map(|(_, what)| *what)
+}
+
+/// Follows a redirect on the same host, such as `/metrics` to `/metrics/`; another host must be written down.
+fn same_host_only() -> redirect::Policy {
+    redirect::Policy::custom(|attempt| {
+        let from = attempt.previous().last();
+        let is_same = from.is_some_and(|from| from.origin() == attempt.url().origin());
+        if is_same && attempt.previous().len() <= 3 { attempt.follow() } else { attempt.stop() }
+    })
+}
+
+fn authorities(path: &std::path::Path) -> Result<Vec<Certificate>, MetricsSpecError> {
+    let wrong = |reason: &str| MetricsSpecError::CaFile {
+        path: RemoteText::new(&path.display().to_string()),
+        reason: RemoteText::new(reason),
+    };
+    let pem = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
+    let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error.to_string()))?;
+    if found.is_empty() { Err(wrong("it holds no certificate")) } else { Ok(found) }
+}
+
+/// reqwest panics without a provider; whoever installed one before is fine.
+fn install_tls_provider() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
