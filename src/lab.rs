@@ -5,6 +5,7 @@
 //! lab is told nothing of it: the configuration is the same for all scenarios.
 
 mod cluster;
+mod command;
 mod configuration;
 pub mod counters;
 mod exposition;
@@ -17,25 +18,24 @@ mod process;
 pub mod scenario;
 mod service;
 
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::builder::PossibleValuesParser;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use redis::RedisError;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::cluster::Cluster;
+pub use self::command::{LabArgs, run};
 use self::counters::{LabCounters, LinkCounters};
 use self::features::{HotPair, item_key, profile_key};
 use self::load::{Campaign, Load};
-use self::scenario::{Fault, SCENARIOS, Scenario};
+use self::scenario::{Fault, Scenario};
 use self::service::Service;
 
 /// What the link of each node carries, in bytes a second: 200 Mbit/s.
@@ -43,35 +43,6 @@ pub const LINK_RATE: f64 = 25_000_000.0;
 
 /// Requests a second unless `--rate` says otherwise.
 pub const DEFAULT_RATE: u32 = 120;
-
-/// `headwater lab`: real parts on loopback with a fault at a set second.
-#[derive(Clone, Debug, clap::Args)]
-pub struct LabArgs {
-    /// What happens
-    #[arg(value_parser = PossibleValuesParser::new(scenario_names()))]
-    pub scenario: String,
-    /// With `healthy`: at the fault's second users come 2.5 times as often, and the parts can serve them
-    #[arg(long)]
-    pub surge: bool,
-    /// Write Headwater's configuration to this file once everything listens
-    #[arg(long, value_name = "FILE")]
-    pub config_out: Option<PathBuf>,
-    /// When the fault begins after everything listens
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
-    pub at: Duration,
-    /// When the lab ends; without it, at ctrl-c or SIGTERM
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
-    pub lasts: Option<Duration>,
-    /// What chance depends on: the same number gives the same users and the same fault
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Requests a second
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(50..=150))]
-    pub rate: u32,
-    /// Shards of the Redis cluster, each a primary and a replica
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(3..=6))]
-    pub shards: u8,
-}
 
 /// What a lab is to be.
 #[derive(Clone, Debug)]
@@ -180,7 +151,7 @@ pub struct Lab {
     service: SocketAddr,
     load: SocketAddr,
     injected: watch::Receiver<Option<Injection>>,
-    stop: CancellationToken,
+    stop: DropGuard,
     fault: tokio::task::JoinHandle<()>,
 }
 
@@ -220,7 +191,7 @@ struct Parts {
 /// Starts every part and waits until all listen; the fault's clock starts then.
 pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     let stop = CancellationToken::new();
-    // Whatever fails on the way, the parts that run are told to stop.
+    // Whatever fails on the way, and when the lab is dropped, the parts that run are told to stop.
     let guard = stop.clone().drop_guard();
     let shards = usize::from(options.shards);
     let cluster = Cluster::start(shards, LINK_RATE, &stop).await?;
@@ -246,8 +217,7 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
             }
         }
     });
-    guard.disarm();
-    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop, fault })
+    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop: guard, fault })
 }
 
 impl Lab {
@@ -302,7 +272,7 @@ impl Lab {
     /// Ends every part and removes every file.
     pub async fn stop(self) -> Result<(), LabError> {
         let Self { parts, stop, fault, .. } = self;
-        stop.cancel();
+        stop.disarm().cancel();
         // It ends at once, or has panicked, which must not keep the servers running.
         let _ = fault.await;
         // Nothing else holds the parts by now; if something does, dropping them cleans up as well.
@@ -348,96 +318,4 @@ impl Parts {
         };
         Injection { at: Instant::now(), sentence, slow_stage }
     }
-}
-
-/// Runs a lab for the command line: says where things are on `out`, and the truth at its time on `err`.
-pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
-    let scenario =
-        Scenario::find(&args.scenario, args.surge).ok_or_else(|| LabError::NoSurge(args.scenario.clone()))?;
-    let mut interrupted = on_signal(SignalKind::interrupt())?;
-    let mut terminated = on_signal(SignalKind::terminate())?;
-    let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
-    let mut ended = std::pin::pin!(async {
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-    });
-    let lab = tokio::select! {
-        biased;
-        () = &mut ended => return Ok(()),
-        lab = start(options) => lab?,
-    };
-    if let Some(path) = &args.config_out
-        && let Err(error) = write_config(path, lab.config_toml())
-    {
-        lab.stop().await?;
-        return Err(LabError::Config { path: path.clone(), error });
-    }
-    // Whoever started the lab may not read what it says; it goes on.
-    let _ = describe(&lab, &args, out);
-    let over = async {
-        match args.lasts {
-            Some(lasts) => tokio::time::sleep(lasts).await,
-            None => std::future::pending().await,
-        }
-    };
-    let mut over = std::pin::pin!(over);
-    tokio::select! {
-        () = &mut ended => {}
-        () = &mut over => {}
-        injection = lab.injected() => {
-            if let Some(injection) = injection {
-                let _ = writeln!(err, "lab: {}", injection.sentence);
-            }
-            tokio::select! {
-                () = &mut ended => {}
-                () = &mut over => {}
-            }
-        }
-    }
-    lab.stop().await
-}
-
-fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "lab {} seed {}: everything listens", args.scenario, args.seed)?;
-    for link in lab.counters().links {
-        let role = if link.is_primary { "primary" } else { "replica" };
-        writeln!(
-            out,
-            "  redis shard {} {role}   {}   through a link of 200 Mbit/s",
-            link.shard, link.address
-        )?;
-    }
-    writeln!(out, "  service/ranker          http://{}/metrics", lab.service)?;
-    writeln!(out, "  client/load             http://{}/metrics", lab.load)?;
-    writeln!(out, "  servers' logs           {}", lab.folder().display())?;
-    if let Some(path) = &args.config_out {
-        writeln!(out, "  configuration           {}", path.display())?;
-    }
-    out.flush()
-}
-
-/// Written beside and moved into place, so that whoever waits for the file never reads half of it.
-fn write_config(path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    std::fs::write(&beside, text)?;
-    std::fs::rename(&beside, path)
-}
-
-fn on_signal(kind: SignalKind) -> Result<tokio::signal::unix::Signal, LabError> {
-    signal(kind).map_err(|error| LabError::part("listening for signals", error))
-}
-
-fn scenario_names() -> Vec<clap::builder::PossibleValue> {
-    let plain = SCENARIOS.iter().filter(|scenario| !scenario.surge);
-    plain.map(|scenario| clap::builder::PossibleValue::new(scenario.name).help(scenario.about)).collect()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let span: Result<jiff::SignedDuration, _> = text.parse();
-    span.ok()
-        .and_then(|span| Duration::try_from(span).ok())
-        .ok_or_else(|| "write a time such as 500ms, 5s or 2m".to_owned())
 }

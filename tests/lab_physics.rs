@@ -277,6 +277,28 @@ fn nothing_is_left_of_a_lab_however_it_ends() {
 }
 
 #[test]
+fn a_lab_that_is_dropped_is_gone() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let healthy = Scenario::find("healthy", false).expect("a scenario of the table");
+        let lab =
+            lab::start(LabOptions { shards: 3, ..LabOptions::new(healthy) }).await.expect("the lab starts");
+        let folder = lab.folder().to_owned();
+        let page =
+            lab.config_toml().lines().find_map(|line| line.strip_prefix("url = \"http://")).expect("a page");
+        let address = page.split('/').next().expect("an address").to_owned();
+        tokio::net::TcpStream::connect(&address).await.expect("the service listens");
+        drop(lab);
+        let deadline = Instant::now() + LONGEST_WAIT;
+        while folder.exists() || tokio::net::TcpStream::connect(&address).await.is_ok() {
+            assert!(Instant::now() < deadline, "something is left");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(processes_in(&folder), 0);
+    });
+}
+
+#[test]
 fn a_lab_ends_by_itself_at_its_time() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,0 +1,132 @@
+//! `headwater lab`: the lab for the command line.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::scenario::{SCENARIOS, Scenario};
+use super::{DEFAULT_RATE, Lab, LabError, LabOptions, start};
+
+/// `headwater lab`: real parts on loopback with a fault at a set second.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LabArgs {
+    /// What happens
+    #[arg(value_parser = PossibleValuesParser::new(scenario_names()))]
+    pub scenario: String,
+    /// With `healthy`: at the fault's second users come 2.5 times as often, and the parts can serve them
+    #[arg(long)]
+    pub surge: bool,
+    /// Write Headwater's configuration to this file once everything listens
+    #[arg(long, value_name = "FILE")]
+    pub config_out: Option<PathBuf>,
+    /// When the fault begins after everything listens
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    pub at: Duration,
+    /// When the lab ends; without it, at ctrl-c or SIGTERM
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    pub lasts: Option<Duration>,
+    /// What chance depends on: the same number gives the same users and the same fault
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Requests a second
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_RATE, value_parser = clap::value_parser!(u32).range(50..=150))]
+    pub rate: u32,
+    /// Shards of the Redis cluster, each a primary and a replica
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(3..=6))]
+    pub shards: u8,
+}
+
+/// Runs a lab for the command line: says where things are on `out`, and the truth at its time on `err`.
+pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
+    let scenario =
+        Scenario::find(&args.scenario, args.surge).ok_or_else(|| LabError::NoSurge(args.scenario.clone()))?;
+    let mut interrupted = on_signal(SignalKind::interrupt())?;
+    let mut terminated = on_signal(SignalKind::terminate())?;
+    let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
+    let mut ended = std::pin::pin!(async {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+    });
+    let lab = tokio::select! {
+        biased;
+        () = &mut ended => return Ok(()),
+        lab = start(options) => lab?,
+    };
+    if let Some(path) = &args.config_out
+        && let Err(error) = write_config(path, lab.config_toml())
+    {
+        lab.stop().await?;
+        return Err(LabError::Config { path: path.clone(), error });
+    }
+    // Whoever started the lab may not read what it says; it goes on.
+    let _ = describe(&lab, &args, out);
+    let over = async {
+        match args.lasts {
+            Some(lasts) => tokio::time::sleep(lasts).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut over = std::pin::pin!(over);
+    tokio::select! {
+        () = &mut ended => {}
+        () = &mut over => {}
+        injection = lab.injected() => {
+            if let Some(injection) = injection {
+                let _ = writeln!(err, "lab: {}", injection.sentence);
+            }
+            tokio::select! {
+                () = &mut ended => {}
+                () = &mut over => {}
+            }
+        }
+    }
+    lab.stop().await
+}
+
+fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "lab {} seed {}: everything listens", args.scenario, args.seed)?;
+    for link in lab.counters().links {
+        let role = if link.is_primary { "primary" } else { "replica" };
+        writeln!(
+            out,
+            "  redis shard {} {role}   {}   through a link of 200 Mbit/s",
+            link.shard, link.address
+        )?;
+    }
+    writeln!(out, "  service/ranker          http://{}/metrics", lab.service)?;
+    writeln!(out, "  client/load             http://{}/metrics", lab.load)?;
+    writeln!(out, "  servers' logs           {}", lab.folder().display())?;
+    if let Some(path) = &args.config_out {
+        writeln!(out, "  configuration           {}", path.display())?;
+    }
+    out.flush()
+}
+
+/// Written beside and moved into place, so that whoever waits for the file never reads half of it.
+fn write_config(path: &Path, text: &str) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)
+}
+
+fn on_signal(kind: SignalKind) -> Result<Signal, LabError> {
+    signal(kind).map_err(|error| LabError::part("listening for signals", error))
+}
+
+fn scenario_names() -> Vec<PossibleValue> {
+    let plain = SCENARIOS.iter().filter(|scenario| !scenario.surge);
+    plain.map(|scenario| PossibleValue::new(scenario.name).help(scenario.about)).collect()
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let span: Result<jiff::SignedDuration, _> = text.parse();
+    span.ok()
+        .and_then(|span| Duration::try_from(span).ok())
+        .ok_or_else(|| "write a time such as 500ms, 5s or 2m".to_owned())
+}
