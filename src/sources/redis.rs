@@ -23,7 +23,7 @@ pub mod trouble;
 use std::time::Duration;
 
 use headwater_engine::Subject;
-use headwater_engine::reading::Topology;
+use headwater_engine::reading::{Node, NodeHealth, Topology};
 use tokio::sync::watch;
 
 pub use placement::{Placement, Relation, place, relation};
@@ -40,6 +40,7 @@ use discovery::{Found, Target};
 pub struct RedisTarget {
     found: watch::Receiver<Option<Found>>,
     outlet: Outlet,
+    spec: RedisSpec,
 }
 
 impl RedisTarget {
@@ -48,8 +49,8 @@ impl RedisTarget {
     pub fn start(spec: RedisSpec, interval: Duration, outlet: Outlet) -> Self {
         let (tell, found) = watch::channel(None);
         let outlet = Outlet { readings: outlet.readings, stop: outlet.stop.child_token() };
-        tokio::spawn(Target::new(spec, interval, outlet.clone(), tell).run());
-        Self { found, outlet }
+        tokio::spawn(Target::new(spec.clone(), interval, outlet.clone(), tell).run());
+        Self { found, outlet, spec }
     }
 
     /// The shape as last seen, or `None` before discovery has succeeded.
@@ -67,8 +68,27 @@ impl RedisTarget {
     /// Starts a scan of a shard for big keys as a task of its own, with its own connection; progress arrives as
     /// [`Event::Scan`](headwater_engine::reading::Event::Scan) readings whose source is the scanned node.
     /// `None` when the shard is not known.
-    pub fn scan(&self, _shard: &Subject, _budget: ScanBudget) -> Option<ScanHandle> {
-        None
+    pub fn scan(&self, shard: &Subject, budget: ScanBudget) -> Option<ScanHandle> {
+        let found = self.found.borrow().clone()?;
+        let known = found.topology.shards.iter().find(|known| known.subject == *shard)?;
+        let mut nodes: Vec<_> = known.nodes.iter().collect();
+        // A replica comes first, then the primary, then whoever is down. One that is said to be loading may have
+        // done so long ago; if it has not, it refuses and the next is asked.
+        let is_down = |node: &Node| matches!(node.health, NodeHealth::Failed | NodeHealth::Suspected);
+        nodes.sort_by_key(|node| (is_down(node), node.primary));
+        let dialled =
+            |node: &Node| found.nodes.get(&node.subject).map(|known| (node.subject.clone(), known.clone()));
+        let cancel = self.outlet.stop.child_token();
+        let job = scan::Job {
+            shard: shard.clone(),
+            clustered: found.topology.clustered,
+            nodes: nodes.into_iter().filter_map(dialled).collect(),
+            spec: self.spec.clone(),
+            budget,
+            outlet: self.outlet.clone(),
+            cancel: cancel.clone(),
+        };
+        Some(ScanHandle { cancel, task: tokio::spawn(job.run()) })
     }
 
     /// Ends discovery, nodes and scans of this target.

@@ -4,11 +4,13 @@
 
 mod cluster;
 pub mod http;
+mod readings;
 mod server;
 
 use std::time::{Duration, Instant};
 
 pub use cluster::Cluster;
+pub use readings::{Readings, node_at, value_of};
 pub use server::Server;
 
 /// How long a condition may take to come true on a machine that is busy with other tests.

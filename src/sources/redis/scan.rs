@@ -1,9 +1,30 @@
 //! The scan for big keys: reads only, within a budget of the server's CPU.
+//!
+//! SCAN and MEMORY USAGE touch neither the hit counters nor what LFU remembers; TYPE and the length commands do,
+//! so only the few keys that matter are asked for these. Replicas are scanned first: a long SCAN on a primary
+//! gets in the way of its expiry.
+
+mod pace;
 
 use std::time::Duration;
 
+use headwater_engine::reading::{Event, KeySize, Reading, Scan, ScanState};
+use headwater_engine::slot::slot_of;
+use headwater_engine::{RemoteText, Subject};
+use redis::Value;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use super::allowed::{Command, Length};
+use super::connection::{Access, Connection};
+use super::discovery::KnownNode;
+use super::info::Info;
+use super::reply::{bytes, integer, items, text};
+use super::spec::RedisSpec;
+use super::trouble::Trouble;
+use crate::sources::{Outlet, now};
+use pace::Pace;
 
 /// What a scan may cost. The budget is the server's CPU: a slow link slows a scan and never cancels it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,4 +52,279 @@ pub struct ScanHandle {
     pub cancel: CancellationToken,
     /// Done when the last event was sent.
     pub task: JoinHandle<()>,
+}
+
+/// How many keys one SCAN asks for: a call blocks the server for some tens of microseconds.
+const BATCH: u32 = 100;
+
+/// How long one answer may take; a full link is no reason to give up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a node may take to let us in while there is another one.
+const NEXT_NODE_AFTER: Duration = Duration::from_secs(3);
+
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
+/// From this size on a key's type and length are asked for at once; of smaller ones only at the end.
+const WORTH_A_LOOK: u64 = 128 * 1024;
+
+/// What a scan works on.
+pub(super) struct Job {
+    pub(super) shard: Subject,
+    pub(super) clustered: bool,
+    /// The nodes that hold the shard, best first.
+    pub(super) nodes: Vec<(Subject, KnownNode)>,
+    pub(super) spec: RedisSpec,
+    pub(super) budget: ScanBudget,
+    pub(super) outlet: Outlet,
+    pub(super) cancel: CancellationToken,
+}
+
+struct Candidate {
+    key: Vec<u8>,
+    bytes: u64,
+    kind: Option<String>,
+    elements: Option<u64>,
+}
+
+/// Why a scan is over before every key was looked at.
+enum End {
+    Complete,
+    Early(String),
+    Lost(Trouble),
+}
+
+impl Job {
+    /// Scans the first node that lets itself be scanned.
+    pub(super) async fn run(self) {
+        let mut last = None;
+        for (index, (node, known)) in self.nodes.iter().enumerate() {
+            let is_last = index + 1 == self.nodes.len();
+            let patience = if is_last { PATIENCE } else { NEXT_NODE_AFTER };
+            let opened = tokio::select! {
+                () = self.cancel.cancelled() => return,
+                opened = self.open(known, patience) => opened,
+            };
+            let connection = match opened {
+                Ok(connection) => connection,
+                Err(trouble) => {
+                    last = Some((node, trouble));
+                    continue;
+                }
+            };
+            let mut run = Run { job: &self, node, connection, found: vec![], scanned: 0, total: 0 };
+            let state = match run.scan().await {
+                End::Complete => ScanState::Complete,
+                End::Early(why) => ScanState::Stopped(RemoteText::new(&why)),
+                End::Lost(trouble) if run.scanned == 0 && !is_last => {
+                    last = Some((node, trouble));
+                    continue;
+                }
+                End::Lost(trouble) => ScanState::Stopped(RemoteText::new(&trouble.message)),
+            };
+            run.tell(state).await;
+            return;
+        }
+        let Some((node, trouble)) = last else { return };
+        let state = ScanState::Stopped(RemoteText::new(&trouble.message));
+        let scan = Scan {
+            shard: self.shard.clone(),
+            node: node.clone(),
+            scanned: 0,
+            total: 0,
+            state,
+            biggest: vec![],
+        };
+        self.send(node, scan).await;
+    }
+
+    async fn open(&self, known: &KnownNode, patience: Duration) -> Result<Connection, Trouble> {
+        let access = Access::of(&self.spec)?;
+        let deadline = Instant::now() + patience;
+        let mut connection = Connection::open(&known.dial, &access, &known.cost, deadline).await?;
+        if self.clustered {
+            connection.ask(Command::ReadOnly, deadline).await?;
+        }
+        Ok(connection)
+    }
+
+    async fn send(&self, node: &Subject, scan: Scan) {
+        let mut reading = Reading::new(node.clone(), now());
+        reading.events.push(Event::Scan(scan));
+        // With the app loop gone nobody wants to know.
+        let _ = self.outlet.readings.send(reading).await;
+    }
+}
+
+struct Run<'a> {
+    job: &'a Job,
+    node: &'a Subject,
+    connection: Connection,
+    /// The biggest so far, biggest first.
+    found: Vec<Candidate>,
+    scanned: u64,
+    total: u64,
+}
+
+impl Run<'_> {
+    async fn scan(&mut self) -> End {
+        let cancel = self.job.cancel.clone();
+        let end = tokio::select! {
+            biased;
+            () = cancel.cancelled() => End::Early("cancelled".to_owned()),
+            end = self.all_keys() => end.unwrap_or_else(End::Lost),
+        };
+        if !matches!(end, End::Lost(_)) {
+            // What is kept is described also after a cancel; a node that refuses leaves types unknown.
+            let _ = self.describe(0).await;
+        }
+        end
+    }
+
+    async fn all_keys(&mut self) -> Result<End, Trouble> {
+        let started = Instant::now();
+        let deadline = || Instant::now() + PATIENCE;
+        self.total =
+            self.connection.ask(Command::DbSize, deadline()).await.ok().as_ref().and_then(count).unwrap_or(0);
+        let mut pace = Pace::new(self.job.budget.core_share, started);
+        let mut told: Option<Instant> = None;
+        let mut cursor = 0;
+        loop {
+            if pace.wants_measure(Instant::now())
+                && let Ok(reply) = self.connection.ask(Command::Info(&["commandstats"]), deadline()).await
+                && let Some(text) = text(&reply)
+            {
+                pace.measure(&Info::parse(&text), Instant::now());
+            }
+            let reply = self.connection.ask(Command::Scan(cursor, BATCH), deadline()).await?;
+            let Some((next, keys)) = read_scan(&reply) else {
+                return Ok(End::Early("SCAN is answered with something else".to_owned()));
+            };
+            self.weigh(&keys).await?;
+            pace.spent(keys.len());
+            cursor = next;
+            let is_over = cursor == 0;
+            if told.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY) && !is_over {
+                told = Some(Instant::now());
+                self.describe(WORTH_A_LOOK).await?;
+                self.tell(ScanState::Running).await;
+            }
+            match () {
+                () if is_over => return Ok(End::Complete),
+                () if self.scanned >= self.job.budget.most_keys => {
+                    return Ok(End::Early(format!(
+                        "{} keys looked at, the most that was allowed",
+                        self.scanned
+                    )));
+                }
+                () if started.elapsed() >= self.job.budget.longest => {
+                    let seconds = self.job.budget.longest.as_secs();
+                    return Ok(End::Early(format!("{seconds} s are over, the longest that was allowed")));
+                }
+                () => {}
+            }
+            tokio::time::sleep_until(pace.next_at()).await;
+        }
+    }
+
+    /// Asks for the size of each key and keeps the biggest.
+    async fn weigh(&mut self, keys: &[&[u8]]) -> Result<(), Trouble> {
+        let commands: Vec<_> = keys.iter().map(|key| Command::MemoryUsage(key)).collect();
+        let answers = self.connection.ask_all(&commands, Instant::now() + PATIENCE).await?;
+        for (key, answer) in keys.iter().zip(answers) {
+            self.scanned += 1;
+            match answer {
+                // NULL: the key is gone already.
+                Ok(reply) => {
+                    if let Some(bytes) = count(&reply) {
+                        self.keep(key, bytes);
+                    }
+                }
+                Err(trouble) if trouble.code.as_deref() == Some("MOVED") => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, key: &[u8], bytes: u64) {
+        let keep = self.job.budget.keep;
+        let is_small = self.found.len() >= keep && self.found.last().is_some_and(|last| last.bytes >= bytes);
+        // SCAN may return a key twice.
+        if is_small || self.found.iter().any(|known| known.key == key) {
+            return;
+        }
+        let place = self.found.partition_point(|known| known.bytes >= bytes);
+        self.found.insert(place, Candidate { key: key.to_vec(), bytes, kind: None, elements: None });
+        self.found.truncate(keep);
+    }
+
+    /// Asks for type and length of the kept keys from a size on that have none yet.
+    async fn describe(&mut self, from: u64) -> Result<(), Trouble> {
+        let deadline = Instant::now() + PATIENCE;
+        for candidate in self.found.iter_mut().filter(|known| known.kind.is_none() && known.bytes >= from) {
+            let kind = match self.connection.ask(Command::Type(&candidate.key), deadline).await {
+                Ok(reply) => text(&reply).map_or_else(String::new, |kind| kind.into_owned()),
+                Err(trouble) if trouble.ends_connection => return Err(trouble),
+                Err(_) => String::new(),
+            };
+            if let Some(length) = Length::of_type(&kind) {
+                let reply = self.connection.ask(Command::Length(length, &candidate.key), deadline).await;
+                candidate.elements = reply.ok().as_ref().and_then(count);
+            }
+            candidate.kind = Some(kind);
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, state: ScanState) {
+        let biggest = self
+            .found
+            .iter()
+            .map(|known| KeySize {
+                key: RemoteText::from_bytes(&known.key),
+                slot: if self.job.clustered { slot_of(&known.key) } else { 0 },
+                kind: RemoteText::new(known.kind.as_deref().unwrap_or_default()),
+                bytes: known.bytes,
+                elements: known.elements,
+            })
+            .collect();
+        let scan = Scan {
+            shard: self.job.shard.clone(),
+            node: self.node.clone(),
+            scanned: self.scanned,
+            total: self.total.max(self.scanned),
+            state,
+            biggest,
+        };
+        self.job.send(self.node, scan).await;
+    }
+}
+
+fn count(reply: &Value) -> Option<u64> {
+    integer(reply).and_then(|number| u64::try_from(number).ok())
+}
+
+/// The next cursor and the keys of a SCAN reply.
+fn read_scan(reply: &Value) -> Option<(u64, Vec<&[u8]>)> {
+    let [cursor, keys] = items(reply)? else { return None };
+    let cursor = text(cursor)?.parse().ok()?;
+    Some((cursor, items(keys)?.iter().filter_map(bytes).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply_fixture;
+    use super::*;
+
+    #[test]
+    fn hostile_key_names_are_read_as_bytes() {
+        for name in ["r62", "r70", "r82", "v91"] {
+            let Some(reply) = reply_fixture(&format!("redis-wire/{name}.scan.resp2")) else { return };
+            let (_, keys) = read_scan(&reply).unwrap();
+            assert!(keys.iter().any(|key| key.contains(&0x1b)), "{name}");
+            assert!(keys.iter().any(|key| std::str::from_utf8(key).is_err()), "{name}");
+        }
+    }
 }
