@@ -205,10 +205,13 @@ impl Source for MetricsSource {
         match answer {
             Ok(page) => {
                 self.bytes += page.bytes.len() as u64;
-                let subject = self.subject.clone();
-                reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
-                reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
                 self.read(&mut reading, &page.bytes, page.format);
+                // A page without one number is no data about its component, however fast it came.
+                if !reading.samples.is_empty() {
+                    let subject = self.subject.clone();
+                    reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
+                    reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
+                }
             }
             Err(fault) => reading.faults.push(fault),
         }
