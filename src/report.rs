@@ -155,6 +155,10 @@ fn grouped<'a, K: Ord + Copy>(rows: impl Iterator<Item = (&'a Subject, K)>) -> V
 
 /// Subjects in few words: `redis/features#0 #2, queue/ranker`.
 fn names(subjects: &[&Subject]) -> String {
+    const MANY: usize = 8;
+    if subjects.len() > MANY {
+        return format!("{} and {} more", names(&subjects[..MANY - 1]), subjects.len() + 1 - MANY);
+    }
     let mut text = String::new();
     let mut component = None;
     for subject in subjects {
@@ -168,6 +172,34 @@ fn names(subjects: &[&Subject]) -> String {
         component = Some(own);
     }
     text
+}
+
+/// What is wrong with the sources, one a line: present faults with their reason, and answers that are overdue.
+fn troubles(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = vec![];
+    for source in &snapshot.sources {
+        if let Some((_, fault)) = &source.fault {
+            lines.push(format!("{}: {}", source.source, fault.message));
+        } else if let Some(since) = source.late_since {
+            lines.push(format!("{}: no answer since {}, still waiting", source.source, since.clock()));
+        }
+    }
+    lines
+}
+
+/// What targets do not offer, one a line, each said once whatever the number of nodes.
+fn unavailable(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&Subject>)> = vec![];
+    for source in &snapshot.sources {
+        for (what, why) in &source.unavailable {
+            let line = format!("{what}: {why}");
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, subjects)) => subjects.push(&source.source),
+                None => lines.push((line, vec![&source.source])),
+            }
+        }
+    }
+    lines.into_iter().map(|(line, subjects)| format!("{}: {line}", names(&subjects))).collect()
 }
 
 fn cost(cost: &Cost) -> String {

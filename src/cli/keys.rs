@@ -216,22 +216,28 @@ impl Watched {
 async fn keys_big(args: BigArgs) -> Result<u8, Failure> {
     let config = args.access.resolve(&args.targets)?;
     let budget = ScanBudget { core_share: args.budget, keep: args.top.max(1), ..ScanBudget::default() };
-    let mut scans = vec![];
+    let (mut scans, mut known) = (vec![], vec![]);
     for mut watched in Watched::start(&config)? {
         let topology = watched.wait_for_topology().await?;
         let shards: Vec<Subject> = topology
             .shards
             .iter()
             .map(|shard| shard.subject.clone())
+            .inspect(|shard| known.push(shard.to_string()))
             .filter(|shard| args.shard.as_deref().is_none_or(|wanted| is_shard(shard, wanted)))
             .collect();
         scans.extend(scan_shards(watched, &shards, budget).await);
     }
     if scans.is_empty() {
-        let wanted = args.shard.as_deref().unwrap_or("?");
-        return Err(Failure::usage(format_args!(
-            "no shard '{wanted}': write it as in 'headwater triage', for example redis/NAME#2 or 2"
-        )));
+        return Err(match &args.shard {
+            Some(wanted) => {
+                Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", ")))
+            }
+            None => Failure::new(
+                EXIT_UNAVAILABLE,
+                "no shard could be scanned: 'headwater doctor' says what is in the way",
+            ),
+        });
     }
     let mut biggest: Vec<_> =
         scans.iter().flat_map(|scan| scan.biggest.iter().map(move |key| (&scan.shard, key))).collect();

@@ -28,10 +28,6 @@ use crate::time::Moment;
 /// After this many intervals without an answer a counter's difference is a gap and not a rate.
 pub const GAP_INTERVALS: u32 = 15;
 
-/// A target that has lived for fewer intervals than this has no lifetime worth comparing with: a process counts
-/// nothing while it warms up.
-pub const SHORTEST_LIFE_INTERVALS: u32 = 30;
-
 /// A series' identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SeriesKey {
@@ -121,8 +117,8 @@ impl Store {
                 );
             }
             let caps = self.budget.caps();
-            let spans = (self.interval * SHORTEST_LIFE_INTERVALS, self.interval * GAP_INTERVALS);
-            self.series[*slot].push(reading, &sample.value, restarted, uptime, spans, caps);
+            let longest_gap = self.interval * GAP_INTERVALS;
+            self.series[*slot].push(reading, &sample.value, restarted, uptime, longest_gap, caps);
         }
         self.layouts.insert(reading.source.clone(), layout);
     }
@@ -294,7 +290,7 @@ impl Series {
         value: &Value,
         restarted: bool,
         uptime: Option<Duration>,
-        (shortest_life, longest_gap): (Duration, Duration),
+        longest_gap: Duration,
         caps: budget::Caps,
     ) {
         match (&mut self.data, value) {
@@ -302,10 +298,7 @@ impl Series {
             (Data::Rate { points, total, lifetime }, Value::Counter(value)) => {
                 let now = Total { value: *value, at: reading.at, clock_us: reading.source_clock_us };
                 match total {
-                    None => {
-                        *lifetime =
-                            uptime.filter(|up| *up >= shortest_life).map(|up| value / up.as_secs_f64());
-                    }
+                    None => *lifetime = uptime.filter(|up| !up.is_zero()).map(|up| value / up.as_secs_f64()),
                     Some(before) if restarted || *value < before.value => *lifetime = None,
                     Some(before) => {
                         if let Some(rate) = now.rate_since(*before, longest_gap) {

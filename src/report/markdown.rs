@@ -6,8 +6,8 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span, unjudged,
-    verdict_word,
+    address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span, troubles,
+    unavailable, unjudged, verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -24,6 +24,13 @@ fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
     if let Some(symptom) = &report.symptom {
         writeln!(out, "Symptom: {} ({})\n", escaped(&symptom.sentence), span(symptom.since, None))?;
     }
+    let troubles = troubles(snapshot);
+    for trouble in &troubles {
+        writeln!(out, "- fault: {}", escaped(trouble))?;
+    }
+    if !troubles.is_empty() {
+        writeln!(out)?;
+    }
     for suspect in &report.suspects {
         accusation(out, snapshot, suspect)?;
     }
@@ -31,17 +38,22 @@ fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
         writeln!(out, "**Chain:** {}\n", escaped(&chain))?;
     }
     writeln!(out, "**Next:** {}\n", escaped(&report.next_step))?;
-    rest(out, report)
+    rest(out, report)?;
+    for line in unavailable(snapshot) {
+        writeln!(out, "Not read: {}", escaped(&line))?;
+    }
+    Ok(())
 }
 
 fn accusation(out: &mut String, snapshot: &Snapshot, suspect: &Suspect) -> std::fmt::Result {
-    let address =
-        address(snapshot, &suspect.subject).map(|address| format!(" ({address})")).unwrap_or_default();
+    let address = address(snapshot, &suspect.subject)
+        .map(|address| format!(" ({})", escaped(&address)))
+        .unwrap_or_default();
     writeln!(
         out,
-        "## {}: `{}`{address}\n\n{}, {}, by `{}`\n\n{}\n",
+        "## {}: {}{address}\n\n{}, {}, by `{}`\n\n{}\n",
         verdict_word(suspect.verdict).to_uppercase(),
-        suspect.subject,
+        escaped(suspect.subject.as_str()),
         confidence_word(suspect.confidence),
         span(suspect.since, suspect.until),
         suspect.rule,
@@ -78,7 +90,7 @@ fn rest(out: &mut String, report: &Report) -> std::fmt::Result {
         let subject = escaped(row.subject.as_str());
         writeln!(out, "| {} | {subject} | {} |", verdict_word(row.verdict), escaped(&row.reason))?;
     }
-    writeln!(out, "\nCost of this observation: {}", cost(&report.cost))
+    writeln!(out, "\nCost of this observation: {}\n", cost(&report.cost))
 }
 
 /// Key names and labels must not become links, images, tables or markup.

@@ -5,7 +5,7 @@ use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
 
 use super::{
     Layout, address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span,
-    unjudged, verdict_word,
+    troubles, unavailable, unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -20,6 +20,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
     if let Some(symptom) = &report.symptom {
         out.hang("symptom", INDENT, &format!("{} ({})", symptom.sentence, span(symptom.since, None)));
+    }
+    for (row, trouble) in troubles(snapshot).into_iter().enumerate() {
+        out.hang(if row == 0 { "faults" } else { "" }, INDENT, &trouble);
     }
     let (guilty, others): (Vec<_>, Vec<_>) =
         report.suspects.iter().partition(|suspect| suspect.verdict == Verdict::Guilty);
@@ -41,6 +44,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     out.hang("next", INDENT, &report.next_step);
     verdicts(&mut out, report);
     out.blank();
+    for (row, line) in unavailable(snapshot).into_iter().enumerate() {
+        out.hang(if row == 0 { "not read" } else { "" }, INDENT, &line);
+    }
     out.hang("cost", INDENT, &cost(&report.cost));
     out.finish()
 }

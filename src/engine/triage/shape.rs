@@ -32,7 +32,7 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
             (ShapeKind::Surge, "originals rose, and callers suffer")
         }
         (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, "slow, then errors"),
-        (Some(_), None) => (ShapeKind::SlowOnly, "slow"),
+        (Some(_), None) => (ShapeKind::SlowOnly, "slow, without more errors"),
         (None, Some(_)) => (ShapeKind::ErrorsOnly, "errors, without waiting"),
         (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
         (None, None) => (ShapeKind::Calm, "nothing that callers could see"),

@@ -1,0 +1,374 @@
+//! The real binary as users meet it: exit codes, sentences, and nothing that should not be printed.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use headwater_test_support::{Cluster, Server};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The longest that any of these commands may take; a pass that has nothing to wait for ends long before.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A home of its own for each test: no configuration of the developer's, no saved healthy values.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a temporary folder can be made"))
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).expect("a file can be written");
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+        command.args(arguments).timeout(PATIENCE);
+        for variable in
+            ["RUST_LOG", "HEADWATER_REDIS_USERNAME", "HEADWATER_REDIS_PASSWORD", "HEADWATER_BEARER_TOKEN"]
+        {
+            command.env_remove(variable);
+        }
+        command
+            .env("HOME", self.0.path())
+            .env("XDG_CONFIG_HOME", self.0.path())
+            .env("XDG_STATE_HOME", self.0.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).output().expect("headwater runs"))
+    }
+}
+
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+        let ran = Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        for stream in [&ran.out, &ran.err] {
+            assert!(!stream.contains("panicked"), "{stream}");
+            assert!(
+                stream.chars().all(|c| c == '\n' || !c.is_control()),
+                "raw control characters: {stream:?}"
+            );
+        }
+        ran
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A loopback port where nothing listens.
+fn closed_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+    listener.local_addr().expect("a bound socket has an address").port()
+}
+
+/// Serves the same answer to everyone, as long as the process lives.
+fn page(status: &'static str, kind: &'static str, body: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    let answer = move |mut stream: TcpStream| {
+        let mut request = [0; 4_096];
+        let _ = stream.read(&mut request);
+        let length = body.len();
+        let _ = write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+    };
+    std::thread::spawn(move || listener.incoming().flatten().for_each(answer));
+    format!("http://{address}/metrics")
+}
+
+#[test]
+fn wrong_arguments_are_64_with_the_fix() {
+    let home = Home::new();
+    let wrong = home.file("wrong.toml", "[[redis]]\nname = \"f\"\nurl = \"redis://h\"\nlink = \"fast\"\n");
+    let not_ours = home.file("text", "hello");
+    for (arguments, sentence) in [
+        (&["tirage"][..], "a similar subcommand exists: 'triage'"),
+        (&["triage", "--fro", "3s"], "unexpected argument '--fro'"),
+        (&["triage", "--for", "soon"], "'soon' is not a span of time: write for example '1s'"),
+        (&["triage", "--format", "yaml"], "[possible values: text, json, md]"),
+        (&["triage", "127.0.0.1:6379"], "'127.0.0.1:6379' is not a target: write redis://HOST:6379"),
+        (&["triage"], "no target: name some"),
+        (&["triage", "redis://h", "--config", &wrong], "'--config' and targets exclude each other"),
+        (
+            &["triage", "--config", &wrong],
+            "wrong.toml:4: 'link' = 'fast' is not a bandwidth: write for example '200Mbit/s'",
+        ),
+        (&["triage", "--config", "/nonexistent.toml"], "'headwater config init' prints an example"),
+        (&["config", "check", &wrong], "wrong.toml:4: 'link' = 'fast'"),
+        (&["triage", "redis://h", "--log", "a=b=c"], "is not a log filter"),
+        (
+            &["triage", "redis://h", "--redis-password-file", "/nonexistent"],
+            "password file '/nonexistent' cannot be read",
+        ),
+        (&["triage", "redis://h", "--record", "/nonexistent/a"], "recording '/nonexistent/a' cannot be used"),
+        (&["replay", &not_ours], "is not a recording of headwater"),
+        (&["replay", &not_ours, "--speed=-1"], "is not a speed"),
+        (&["explain", "shard-hott"], "unknown rule 'shard-hott': did you mean 'shard-hot'?"),
+        (&["keys", "big", "redis://h", "--budget", "200%"], "write a share of one core such as '1%'"),
+        (&["keys", "place", "redis://h"], "no key"),
+        (
+            &["keys", "place", "k", "--config", &home.file("m.toml", "[[metrics]]\nurl = \"http://h\"\n")],
+            "no Redis target",
+        ),
+        (&["lab", "hot-shrad"], "[possible values: "),
+        (&["completions", "tcsh"], "[possible values: "),
+    ] {
+        let ran = home.run(arguments);
+        assert_eq!(ran.code, Some(64), "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains(sentence), "{arguments:?}: {}", ran.err);
+        assert_eq!(ran.out, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_is_generated_is_complete() {
+    let home = Home::new();
+    let init = home.run(&["config", "init"]);
+    let example = home.file("example.toml", &init.out);
+    let schema = home.run(&["config", "schema"]).json();
+    assert!(schema["properties"]["redis"].is_object(), "{schema}");
+    let checked = home.run(&["config", "check", &example]);
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""), "{checked:?}");
+    let printed = home.run(&["config", "print", "--config", &example]);
+    assert!(printed.out.contains("subject = \"queue/ranker\""), "{printed:?}");
+    let rules = home.run(&["rules"]);
+    for rule in headwater_engine::rules::RULES {
+        assert!(rules.out.lines().any(|line| line.starts_with(rule.id)), "{}", rule.id);
+        let explained = home.run(&["explain", rule.id]);
+        assert_eq!(explained.code, Some(0));
+        for threshold in rule.thresholds {
+            assert!(explained.out.contains(&format!("\n{} = ", threshold.name)), "{}", explained.out);
+        }
+    }
+    assert_eq!(
+        home.run(&["rules", "--format", "json"]).json().as_array().map(Vec::len),
+        Some(headwater_engine::rules::RULES.len())
+    );
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(home.run(&["completions", shell]).out.contains("triage"), "{shell}");
+    }
+    assert!(home.run(&["man"]).out.contains(".TH headwater"));
+    assert_eq!(home.run(&["--version"]).out, format!("headwater {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(home.run(&["--help"]).code, Some(0));
+}
+
+#[test]
+fn the_usual_configuration_is_found_without_arguments() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("headwater")).unwrap();
+    home.file("headwater/config.toml", "name = \"mine\"\n[[redis]]\nname = \"f\"\nurl = \"redis://h\"\n");
+    assert!(home.run(&["config", "print"]).out.contains("name = \"mine\""));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let home = Home::new();
+    for arguments in [&["config", "schema"][..], &["--help"], &["rules"], &["man"], &["completions", "bash"]]
+    {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_headwater"))
+            .args(arguments)
+            .env("HOME", home.0.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_healthy_server_is_0_and_its_replay_says_the_same() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));
+    for format in ["json", "text", "md"] {
+        let live = home.run(&["triage", &target, "--for", "3s", "--format", format, "--record", &recording]);
+        assert_eq!(live.code, Some(0), "{live:?}");
+        let replayed = home.run(&["replay", &recording, "--format", format]);
+        assert_eq!((replayed.code, replayed.out.as_str()), (Some(0), live.out.as_str()), "{format}");
+    }
+    let report = home.run(&["replay", &recording, "--format", "json"]).json();
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["conclusion"], "clear");
+    for line in home.run(&["replay", &recording]).out.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_is_replayed_and_said() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));
+    let recorded = home.run(&["record", &recording, &target, "--for", "3s"]);
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    let bytes = std::fs::read(&recording).unwrap();
+    std::fs::write(&recording, &bytes[..bytes.len() - 3]).unwrap();
+    let replayed = home.run(&["replay", &recording, "--format", "json"]);
+    assert_eq!(replayed.code, Some(0), "{replayed:?}");
+    assert!(replayed.err.contains("ends in the middle of a line"), "{replayed:?}");
+    assert_eq!(replayed.json()["conclusion"], "clear");
+}
+
+#[test]
+fn an_unreachable_redis_is_69_with_the_reason() {
+    let home = Home::new();
+    let target = format!("redis://127.0.0.1:{}", closed_port());
+    let ran = home.run(&["triage", &target, "--for", "2s"]);
+    assert_eq!(ran.code, Some(69), "{ran:?}");
+    assert!(
+        ran.out.contains("no target answered") && ran.out.contains("refused the connection"),
+        "{}",
+        ran.out
+    );
+    let placed = home.run(&["keys", "place", "k", &target]);
+    assert_eq!(placed.code, Some(69), "{placed:?}");
+    assert!(placed.err.contains("refused the connection"), "{placed:?}");
+}
+
+#[test]
+fn a_wrong_password_is_69_tried_once_and_never_shown() {
+    let (home, server) = (Home::new(), Server::start(&["--requirepass", "right-4711"]));
+    let address = server.address();
+    // An hour is never waited: the only target has refused for good.
+    let ran =
+        home.run(&["triage", &format!("redis://:wrong-4711@{address}"), "--for", "1h", "--log", "debug"]);
+    assert_eq!(ran.code, Some(69), "{ran:?}");
+    assert!(ran.out.contains("refused the password") && ran.out.contains("not tried again"), "{}", ran.out);
+    let from_environment = Ran::of(
+        home.command(&["triage", &format!("redis://{address}"), "--for", "1h"])
+            .env("HEADWATER_REDIS_PASSWORD", "wrong-4711")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(from_environment.code, Some(69));
+    let file = home.file("pw", "right-4711\n");
+    let right =
+        home.run(&["triage", &format!("redis://{address}"), "--for", "2s", "--redis-password-file", &file]);
+    assert_eq!(right.code, Some(0), "{right:?}");
+    for ran in [&ran, &from_environment, &right] {
+        assert!(!ran.out.contains("4711") && !ran.err.contains("4711"), "{ran:?}");
+    }
+    let mut connection =
+        redis::Client::open(format!("redis://:right-4711@{address}/")).unwrap().get_connection().unwrap();
+    let log: Vec<redis::Value> = redis::cmd("ACL").arg("LOG").query(&mut connection).unwrap();
+    // The two wrong runs stand in one entry, because Redis counts equal ones.
+    let count = format!("{log:?}");
+    assert_eq!(log.len(), 1, "{count}");
+    assert!(count.contains("int(2)"), "each run tried the password once: {count}");
+}
+
+#[test]
+fn tls_to_a_plain_port_is_69_with_the_fix() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let ran = home.run(&["triage", &format!("rediss://{}", server.address()), "--for", "2s"]);
+    assert_eq!(ran.code, Some(69), "{ran:?}");
+    assert!(ran.out.contains("write redis:// instead of"), "{}", ran.out);
+}
+
+#[test]
+fn a_page_that_is_no_metrics_page_is_said_and_the_rest_goes_on() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let redis = format!("redis://{}", server.address());
+    for (page, word) in [
+        (page("200 OK", "text/html", "<!DOCTYPE html><html><body>nginx 1</body></html>"), "HTML"),
+        (page("500 Internal Server Error", "text/plain", "boom"), "500"),
+        (page("404 Not Found", "text/plain", "not here"), "404"),
+        (page("200 OK", "text/plain", ""), "empty"),
+    ] {
+        let alone = home.run(&["triage", &page, "--for", "2s"]);
+        assert_eq!(alone.code, Some(69), "{word}: {alone:?}");
+        assert!(alone.out.contains(word), "{word}: {}", alone.out);
+        let beside = home.run(&["triage", &page, &redis, "--for", "2s"]);
+        assert_eq!(beside.code, Some(2), "{word}: {beside:?}");
+        assert!(beside.out.contains(word), "{word}: {}", beside.out);
+    }
+}
+
+#[test]
+fn keys_are_placed_and_big_ones_found() {
+    let (home, cluster) = (Home::new(), Cluster::start(3, 1));
+    let target = format!("redis://{}", cluster.primaries[0].address());
+    let (one, other) = ("{user:8812}:profile", "{user:8812}:features");
+    let placed = home.run(&["keys", "place", one, other, "foo", "esc\x1b[31m", &target, "--format", "json"]);
+    assert_eq!(placed.code, Some(0), "{placed:?}");
+    let deployment = &placed.json()["deployments"][0];
+    assert_eq!(deployment["pairs"][0]["relation"], "same slot");
+    let slot: i64 = cluster.primaries[0].run(&["CLUSTER", "KEYSLOT", "foo"]);
+    assert_eq!(deployment["keys"][2]["slot"], slot);
+    assert_eq!(
+        deployment["keys"][2]["primary"].as_str().map(|node| node.ends_with(&cluster.primaries[2].address())),
+        Some(true)
+    );
+
+    let owner = cluster
+        .primaries
+        .iter()
+        .find(|server| server.try_run::<()>(&["SET", one, &"x".repeat(1_300_000)]).is_ok());
+    assert!(owner.is_some(), "one of the primaries owns the key");
+    let big = home.run(&["keys", "big", &target, "--budget", "50%", "--format", "json"]);
+    assert_eq!(big.code, Some(0), "{big:?}");
+    let first = &big.json()["keys"][0];
+    assert_eq!(first["key"], one, "{big:?}");
+    assert!(first["bytes"].as_u64().is_some_and(|bytes| bytes >= 1_300_000), "{first}");
+    let text = home.run(&["keys", "big", &target, "--shard", "9"]);
+    assert_eq!(text.code, Some(64), "{text:?}");
+    assert!(text.err.contains("no shard '9': use one of redis/"), "{text:?}");
+}
+
+#[test]
+fn the_doctor_says_what_is_wrong_with_a_page() {
+    let home = Home::new();
+    let good = page("200 OK", "text/plain", "up 1\n");
+    let healthy = home.run(&["doctor", &good]);
+    assert_eq!(healthy.code, Some(0), "{healthy:?}");
+    let html = page("200 OK", "text/html", "<html></html>");
+    let sick = home.run(&["doctor", &html, &good]);
+    assert_eq!(sick.code, Some(1), "{sick:?}");
+    assert!(sick.out.contains("HTML") && sick.out.contains("1 of 2 checks passed"), "{sick:?}");
+}
+
+#[test]
+fn healthy_values_are_saved_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let target = format!("redis://{}", server.address());
+    let damaged = home.file("damaged.json", "{");
+    let ran = home.run(&["triage", &target, "--for", "2s", "--baselines", &damaged]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("are damaged and not used"), "{ran:?}");
+    home.run(&["triage", &target, "--for", "2s", "--no-baselines"]);
+    assert!(!std::path::Path::new(&home.path("headwater")).exists(), "--no-baselines writes nothing");
+    let file = home.path("learned.json");
+    home.run(&["triage", &target, "--for", "3s", "--baselines", &file]);
+    if let Ok(saved) = std::fs::metadata(&file) {
+        assert_eq!(saved.permissions().mode() & 0o777, 0o600);
+        let again = home.run(&["triage", &target, "--for", "2s", "--baselines", &file]);
+        assert_eq!((again.code, again.err.as_str()), (Some(0), ""), "{again:?}");
+    }
+}
