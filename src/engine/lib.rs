@@ -23,6 +23,7 @@ pub mod subject;
 pub mod text;
 pub mod time;
 pub mod triage;
+pub mod wording;
 pub mod world;
 
 pub use engine::Engine;

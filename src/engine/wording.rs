@@ -1,0 +1,243 @@
+//! The words in which a report is told, the same on a screen, in a ticket and in a terminal.
+
+use std::collections::BTreeMap;
+
+use crate::metric::Unit;
+use crate::quantity;
+use crate::report::{
+    BaselineFrom, Confidence, Cost, Exonerated, Report, ShapeKind, Since, Suspect, Unjudged, Verdict,
+};
+use crate::{Moment, Snapshot, Subject};
+
+/// The word for a verdict.
+pub fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Guilty => "guilty",
+        Verdict::Suspect => "suspect",
+        Verdict::Unknown => "unknown",
+        Verdict::Innocent => "innocent",
+    }
+}
+
+/// The words for a confidence.
+pub fn confidence_word(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low confidence",
+        Confidence::Medium => "medium confidence",
+        Confidence::High => "high confidence",
+    }
+}
+
+/// The words for a form of failure.
+pub fn shape_words(kind: ShapeKind) -> &'static str {
+    match kind {
+        ShapeKind::Calm => "calm",
+        ShapeKind::SlowOnly => "slow only",
+        ShapeKind::SlowThenErrors => "slow, then errors",
+        ShapeKind::ErrorsOnly => "errors only",
+        ShapeKind::Surge => "surge",
+        ShapeKind::Storm => "retry storm",
+        ShapeKind::Unknown => "no symptom source",
+    }
+}
+
+/// The word for where a baseline came from.
+pub fn baseline_word(from: BaselineFrom) -> &'static str {
+    match from {
+        BaselineFrom::Declared => "declared",
+        BaselineFrom::History => "history",
+        BaselineFrom::Disk => "disk",
+        BaselineFrom::Earlier => "earlier",
+        BaselineFrom::Lifetime => "lifetime",
+        BaselineFrom::Peers => "peers",
+        BaselineFrom::Limit => "limit",
+    }
+}
+
+/// `since 14:06:55`, `since before 14:06:55`, `from 14:06:55 until 14:07:20`.
+pub fn span(since: Since, until: Option<Moment>) -> String {
+    let start = if since.before { "before " } else { "" };
+    match until {
+        Some(until) => format!("from {start}{} until {}", since.at.clock(), until.clock()),
+        None => format!("since {start}{}", since.at.clock()),
+    }
+}
+
+/// The address of a shard's primary, as the topology has it.
+pub fn address(snapshot: &Snapshot, subject: &Subject) -> Option<String> {
+    if subject.address().is_some() {
+        return None;
+    }
+    let shards = snapshot.topologies.iter().flat_map(|topology| &topology.shards);
+    let shard = shards.into_iter().find(|shard| shard.subject == *subject)?;
+    let primary = shard.nodes.iter().find(|node| node.primary)?;
+    primary.subject.address().map(str::to_owned)
+}
+
+/// The chain as one line: `p99 2.41 s < feature load 1.6 s (70 %) < ...`.
+pub fn chain(report: &Report) -> Option<String> {
+    let links: Vec<&str> = report.chain.iter().map(|link| link.text.as_str()).collect();
+    (!links.is_empty()).then(|| links.join(" < "))
+}
+
+/// The numbers of a suspect, one a line: metric, value, limit, baseline with its origin.
+pub fn evidence(suspect: &Suspect) -> impl Iterator<Item = String> {
+    suspect.evidence.iter().map(|evidence| {
+        let value = quantity::show(evidence.value, evidence.unit);
+        let mut line = format!("{} {value}", evidence.metric);
+        if let Some(limit) = evidence.limit {
+            line += &format!(", limit {}", quantity::show(limit, evidence.unit));
+        }
+        if let Some(baseline) = evidence.baseline {
+            line += &format!(", normally {}", quantity::show(baseline, evidence.unit));
+        }
+        if let Some(from) = evidence.baseline_from {
+            line += &format!(" ({})", baseline_word(from));
+        }
+        line
+    })
+}
+
+/// The keys of a suspect, one a line.
+pub fn keys(suspect: &Suspect) -> impl Iterator<Item = String> {
+    suspect.keys.iter().map(|key| {
+        let size = key.bytes.map(|bytes| format!(" {}", quantity::show(bytes as f64, Unit::Bytes)));
+        format!("{}{} on {}, slot {}: {}", key.key, size.unwrap_or_default(), key.shard, key.slot, key.what)
+    })
+}
+
+/// Subjects that were exonerated by the same rules, in one row: parts of a subject that is in the row itself are
+/// left out.
+pub fn innocents(exonerated: &[Exonerated]) -> Vec<(Vec<&Subject>, &[String])> {
+    let whole = exonerated.iter().map(|row| (&row.subject, row.by.as_slice()));
+    grouped(whole)
+}
+
+/// Subjects for which the same is missing, in one row.
+pub fn unjudged(unknown: &[Unjudged]) -> Vec<(Vec<&Subject>, &str)> {
+    grouped(unknown.iter().map(|row| (&row.subject, row.missing.as_str())))
+}
+
+/// Subjects in few words: `redis/features#0 #2, queue/ranker`.
+pub fn names(subjects: &[&Subject]) -> String {
+    const MANY: usize = 8;
+    if subjects.len() > MANY {
+        return format!("{} and {} more", names(&subjects[..MANY - 1]), subjects.len() + 1 - MANY);
+    }
+    let mut text = String::new();
+    let mut component = None;
+    for subject in subjects {
+        let own = subject.component_of();
+        let part = &subject.as_str()[own.as_str().len()..];
+        if component.as_ref() == Some(&own) && !part.is_empty() {
+            text += &format!(" {part}");
+        } else {
+            text += &format!("{}{subject}", if text.is_empty() { "" } else { ", " });
+        }
+        component = Some(own);
+    }
+    text
+}
+
+/// What is wrong with the sources, one a line: present faults with their reason, and answers that are overdue.
+pub fn troubles(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines = vec![];
+    for source in &snapshot.sources {
+        if let Some((_, fault)) = &source.fault {
+            lines.push(format!("{}: {}", source.source, fault.message));
+        } else if let Some(since) = source.late_since {
+            lines.push(format!("{}: no answer since {}, still waiting", source.source, since.clock()));
+        }
+    }
+    lines
+}
+
+/// What targets do not offer, one a line, each said once whatever the number of nodes.
+pub fn unavailable(snapshot: &Snapshot) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&Subject>)> = vec![];
+    for source in &snapshot.sources {
+        for (what, why) in &source.unavailable {
+            let line = format!("{what}: {why}");
+            match lines.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, subjects)) => subjects.push(&source.source),
+                None => lines.push((line, vec![&source.source])),
+            }
+        }
+    }
+    lines.into_iter().map(|(line, subjects)| format!("{}: {line}", names(&subjects))).collect()
+}
+
+/// What the observation costs, in one line.
+pub fn cost(cost: &Cost) -> String {
+    format!(
+        "{} Redis commands per node, {} in all",
+        quantity::show(cost.redis_commands_per_node_per_s, Unit::PerSecond),
+        quantity::show(cost.bytes_per_s, Unit::BytesPerSecond)
+    )
+}
+
+/// Groups by what is said, in the order of first mention.
+fn grouped<'a, K: Ord + Copy>(rows: impl Iterator<Item = (&'a Subject, K)>) -> Vec<(Vec<&'a Subject>, K)> {
+    let mut groups: Vec<(Vec<&Subject>, K)> = vec![];
+    let mut known: BTreeMap<K, usize> = BTreeMap::new();
+    for (subject, said) in rows {
+        let index = *known.entry(said).or_insert_with(|| {
+            groups.push((vec![], said));
+            groups.len() - 1
+        });
+        let (subjects, _) = &mut groups[index];
+        if !subjects.iter().any(|whole| whole.contains(subject)) {
+            subjects.push(subject);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(text: &str) -> Subject {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn parts_of_one_component_are_named_in_few_words() {
+        let all = ["redis/features#0", "redis/features#2", "queue/ranker", "redis/other#0"].map(subject);
+        assert_eq!(
+            names(&all.iter().collect::<Vec<_>>()),
+            "redis/features#0 #2, queue/ranker, redis/other#0"
+        );
+        assert_eq!(names(&[]), "");
+        let many: Vec<_> = (0..20).map(|index| subject("redis/features").shard(index)).collect();
+        assert_eq!(names(&many.iter().collect::<Vec<_>>()), "redis/features#0 #1 #2 #3 #4 #5 #6 and 13 more");
+    }
+
+    #[test]
+    fn subjects_of_which_the_same_is_said_share_a_row_and_parts_go_with_their_whole() {
+        let row =
+            |text: &str, missing: &str| Unjudged { subject: subject(text), missing: missing.to_owned() };
+        let unknown = [
+            row("gpu/ranker", "no source"),
+            row("redis/a", "no answer"),
+            row("redis/a#1", "no answer"),
+            row("host/a", "no source"),
+        ];
+        let rows: Vec<_> =
+            unjudged(&unknown).into_iter().map(|(subjects, missing)| (names(&subjects), missing)).collect();
+        assert_eq!(
+            rows,
+            [("gpu/ranker, host/a".to_owned(), "no source"), ("redis/a".to_owned(), "no answer")]
+        );
+    }
+
+    #[test]
+    fn a_span_says_when_it_may_be_older_and_when_it_ended() {
+        let at = Moment(3_600_000);
+        assert_eq!(span(Since { at, before: true }, None), "since before 01:00:00");
+        assert_eq!(
+            span(Since { at, before: false }, Some(Moment(3_660_000))),
+            "from 01:00:00 until 01:01:00"
+        );
+    }
+}
