@@ -2,11 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use assert_cmd::Command;
-use headwater_test_support::{Cluster, Server};
+use headwater::recording::Recording;
+use headwater_engine::Input;
+use headwater_test_support::{Cluster, Server, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,7 +77,7 @@ impl Ran {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        serde_json::from_str(&self.out).expect("standard output is JSON")
     }
 }
 
@@ -125,6 +129,7 @@ fn wrong_arguments_are_64_with_the_fix() {
             "password file '/nonexistent' cannot be read",
         ),
         (&["triage", "redis://h", "--record", "/nonexistent/a"], "recording '/nonexistent/a' cannot be used"),
+        (&["triage", "redis://h", "--record", "/dev/full"], "No space left on device"),
         (&["replay", &not_ours], "is not a recording of headwater"),
         (&["replay", &not_ours, "--speed=-1"], "is not a speed"),
         (&["explain", "shard-hott"], "unknown rule 'shard-hott': did you mean 'shard-hot'?"),
@@ -233,6 +238,40 @@ fn a_recording_that_was_cut_is_replayed_and_said() {
     assert_eq!(replayed.code, Some(0), "{replayed:?}");
     assert!(replayed.err.contains("ends in the middle of a line"), "{replayed:?}");
     assert_eq!(replayed.json()["conclusion"], "clear");
+}
+
+#[test]
+fn an_interrupted_triage_says_what_it_knows() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args([
+            "triage",
+            &target,
+            "--for",
+            "1h",
+            "--format",
+            "json",
+            "--no-baselines",
+            "--record",
+            &recording,
+        ])
+        .env("HOME", home.0.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("two evaluations are recorded", || {
+        child.try_wait().unwrap().is_none()
+            && Recording::open(Path::new(&recording)).is_ok_and(|inputs| {
+                inputs.flatten().filter(|input| matches!(input, Input::Tick(_))).count() >= 2
+            })
+    });
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["conclusion"], "clear");
 }
 
 #[test]
@@ -363,7 +402,7 @@ fn healthy_values_are_saved_for_their_owner_alone() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("are damaged and not used"), "{ran:?}");
     home.run(&["triage", &target, "--for", "2s", "--no-baselines"]);
-    assert!(!std::path::Path::new(&home.path("headwater")).exists(), "--no-baselines writes nothing");
+    assert!(!Path::new(&home.path("headwater")).exists(), "--no-baselines writes nothing");
     let file = home.path("learned.json");
     home.run(&["triage", &target, "--for", "3s", "--baselines", &file]);
     if let Ok(saved) = std::fs::metadata(&file) {

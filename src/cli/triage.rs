@@ -1,10 +1,12 @@
 //! `headwater triage`: one headless pass.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use headwater_engine::Baselines;
+use headwater_engine::settings::BaselineRow;
 
 use super::output::{Failure, owner_file, print, say};
 use super::target::TargetArgs;
@@ -121,16 +123,10 @@ fn load(path: &Path) -> Baselines {
 
 /// What was learned now replaces what was known of the same series at the same hour; the rest stays.
 fn merged(known: Baselines, learned: Baselines) -> Baselines {
-    let mut rows = learned.rows;
-    for row in known.rows {
-        let is_known = |new: &headwater_engine::settings::BaselineRow| {
-            (&new.subject, &new.metric, &new.part, new.hour)
-                == (&row.subject, &row.metric, &row.part, row.hour)
-        };
-        if !rows.iter().any(is_known) {
-            rows.push(row);
-        }
-    }
+    let series = |row: &BaselineRow| (row.subject.clone(), row.metric.clone(), row.part.clone(), row.hour);
+    let new: BTreeSet<_> = learned.rows.iter().map(series).collect();
+    let kept = known.rows.into_iter().filter(|row| !new.contains(&series(row)));
+    let rows = learned.rows.into_iter().chain(kept).collect();
     Baselines { rows }
 }
 

@@ -41,16 +41,16 @@ pub fn shape_words(kind: ShapeKind) -> &'static str {
     }
 }
 
-/// The word for where a baseline came from.
-pub fn baseline_word(from: BaselineFrom) -> &'static str {
+/// The words before a baseline that say where it came from.
+pub fn baseline_words(from: BaselineFrom) -> &'static str {
     match from {
         BaselineFrom::Declared => "declared",
-        BaselineFrom::History => "history",
-        BaselineFrom::Disk => "disk",
-        BaselineFrom::Earlier => "earlier",
-        BaselineFrom::Lifetime => "lifetime",
-        BaselineFrom::Peers => "peers",
-        BaselineFrom::Limit => "limit",
+        BaselineFrom::History => "in its history",
+        BaselineFrom::Disk => "in earlier runs",
+        BaselineFrom::Earlier => "earlier in this run",
+        BaselineFrom::Lifetime => "over its lifetime",
+        BaselineFrom::Peers => "its peers",
+        BaselineFrom::Limit => "at most",
     }
 }
 
@@ -80,7 +80,7 @@ pub fn chain(report: &Report) -> Option<String> {
     (!links.is_empty()).then(|| links.join(" < "))
 }
 
-/// The numbers of a suspect, one a line: metric, value, limit, baseline with its origin.
+/// The numbers of a suspect, one a line: metric, value, limit, and what it is compared with.
 pub fn evidence(suspect: &Suspect) -> impl Iterator<Item = String> {
     suspect.evidence.iter().map(|evidence| {
         let value = quantity::show(evidence.value, evidence.unit);
@@ -89,10 +89,8 @@ pub fn evidence(suspect: &Suspect) -> impl Iterator<Item = String> {
             line += &format!(", limit {}", quantity::show(limit, evidence.unit));
         }
         if let Some(baseline) = evidence.baseline {
-            line += &format!(", normally {}", quantity::show(baseline, evidence.unit));
-        }
-        if let Some(from) = evidence.baseline_from {
-            line += &format!(" ({})", baseline_word(from));
+            let from = evidence.baseline_from.map_or("normally", baseline_words);
+            line += &format!(", {from} {}", quantity::show(baseline, evidence.unit));
         }
         line
     })
@@ -170,8 +168,8 @@ pub fn unavailable(snapshot: &Snapshot) -> Vec<String> {
 /// What the observation costs, in one line.
 pub fn cost(cost: &Cost) -> String {
     format!(
-        "{} Redis commands per node, {} in all",
-        quantity::show(cost.redis_commands_per_node_per_s, Unit::PerSecond),
+        "{} Redis commands a second per node, {} in all",
+        quantity::show(cost.redis_commands_per_node_per_s, Unit::Count),
         quantity::show(cost.bytes_per_s, Unit::BytesPerSecond)
     )
 }

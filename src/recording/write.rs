@@ -66,8 +66,12 @@ impl Recorder {
     }
 }
 
-/// An existing file keeps its mode when it is opened; this gives it the right one.
+/// An existing file keeps its mode when it is opened; this gives it the right one. A device or a pipe is left as
+/// it is.
 fn only_for_owner(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
     file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
