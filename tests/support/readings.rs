@@ -74,6 +74,16 @@ impl Readings {
         topology_of(&reading).expect("it was just there")
     }
 
+    /// Takes what still comes into the log and says whether the sender is gone after it, within [`PATIENCE`].
+    pub async fn ended(&mut self) -> bool {
+        let drained = tokio::time::timeout(PATIENCE, async {
+            while let Some(reading) = self.receiver.recv().await {
+                self.log.push(reading);
+            }
+        });
+        drained.await.is_ok()
+    }
+
     /// Takes what has arrived into the log and goes on listening for a while.
     pub async fn listen_for(&mut self, span: Duration) {
         let deadline = tokio::time::Instant::now() + span;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use headwater_engine::Subject;
-use headwater_engine::reading::{Event, FaultKind, NodeHealth, Reading, Topology};
+use headwater_engine::reading::{Event, FaultKind, Reading, Topology};
 use rand::Rng;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -16,11 +16,11 @@ use super::allowed::Command;
 use super::board::{Board, Report, SHAPE_EVERY};
 use super::connection::{Access, Connection, Cost, Dial};
 use super::info::Info;
+use super::layout::Layout;
 use super::node::{NodeSource, ask_shape};
 use super::reply::text;
-use super::shape::{ShardNumbers, Viewpoint, lay_out, read_address, write_address};
+use super::shape::{Dials, read_address, write_address};
 use super::spec::RedisSpec;
-use super::topology::{Host, SeenNode, SeenShard};
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Outlet, backoff, now, spawn};
 
@@ -62,12 +62,8 @@ pub(super) struct Target {
     interval: Duration,
     outlet: Outlet,
     tell: watch::Sender<Option<Found>>,
-    numbers: ShardNumbers,
+    layout: Layout,
     nodes: BTreeMap<Subject, KnownNode>,
-    /// Standalone nodes by the address that others give for them: a seed may be known by its name.
-    aliases: BTreeMap<String, Dial>,
-    /// Standalone nodes seen so far; one that its primary no longer lists is still watched.
-    standalone: BTreeMap<String, SeenNode>,
     last_topology: Option<(Topology, Instant)>,
 }
 
@@ -83,10 +79,8 @@ impl Target {
             interval,
             outlet,
             tell,
-            numbers: ShardNumbers::default(),
+            layout: Layout::default(),
             nodes: BTreeMap::new(),
-            aliases: BTreeMap::new(),
-            standalone: BTreeMap::new(),
             last_topology: None,
         }
     }
@@ -166,7 +160,7 @@ impl Target {
                 Ok((report, dial, peer)) => {
                     drop(attempts);
                     if let Some(peer) = peer {
-                        self.aliases.insert(peer, dial);
+                        self.layout.alias(peer, dial);
                     }
                     return Ok(report);
                 }
@@ -185,22 +179,7 @@ impl Target {
     }
 
     async fn take(&mut self, report: Report, access: &Arc<Access>, board: &Arc<Board>) {
-        let (clustered, asked_host, shards) = match report {
-            Report::Cluster { asked_host, shards } => (true, asked_host, shards),
-            Report::Standalone { primary, replicas } => {
-                let host = primary.host.clone();
-                (false, host, vec![self.standalone_shard(primary, replicas)])
-            }
-            Report::Refused(_) => return,
-        };
-        let view = Viewpoint {
-            cluster: &self.spec.component,
-            clustered,
-            asked_host: &asked_host,
-            address_map: &self.spec.address_map,
-            tls: self.spec.tls.is_some(),
-        };
-        let (topology, dials) = lay_out(view, self.numbers.number(shards));
+        let Some((topology, dials)) = self.layout.of(&self.spec, report) else { return };
         self.keep_tasks(&topology, dials, access, board);
         let is_news = self
             .last_topology
@@ -217,13 +196,7 @@ impl Target {
     }
 
     /// Starts tasks for nodes that are new, and ends those of nodes that are gone or dialled elsewhere now.
-    fn keep_tasks(
-        &mut self,
-        topology: &Topology,
-        dials: Vec<(Subject, Option<Dial>)>,
-        access: &Arc<Access>,
-        board: &Arc<Board>,
-    ) {
+    fn keep_tasks(&mut self, topology: &Topology, dials: Dials, access: &Arc<Access>, board: &Arc<Board>) {
         let many = dials.len() > MANY_NODES;
         let is_primary = |subject: &Subject| {
             topology.shards.iter().flat_map(|s| &s.nodes).any(|n| n.primary && n.subject == *subject)
@@ -267,40 +240,10 @@ impl Target {
             self.nodes.insert(subject, KnownNode { dial, cost, interval, stop });
         }
     }
-
-    fn standalone_shard(&mut self, primary: Dial, replicas: Vec<(String, u16)>) -> SeenShard {
-        let listed: Vec<_> = replicas
-            .into_iter()
-            .map(|(host, port)| {
-                let address = write_address(&host, port);
-                self.aliases
-                    .get(&address)
-                    .map_or((address, host, port), |d| (d.shown.clone(), d.host.clone(), d.port))
-            })
-            .collect();
-        for node in self.standalone.values_mut() {
-            // Known from before, not listed now: watched on, but nobody vouches for it.
-            node.primary = false;
-            node.health = NodeHealth::Unknown;
-        }
-        let mut note = |id: String, host: String, port: u16, primary: bool| {
-            let (host, health) = (Host::Known(host), NodeHealth::Online);
-            self.standalone
-                .insert(id.clone(), SeenNode { id, host, ip: None, port, tls_port: None, primary, health });
-        };
-        let (host, port) = read_address(&primary.shown).unwrap_or((primary.host, primary.port));
-        note(primary.shown, host, port, true);
-        for (id, host, port) in listed {
-            note(id, host, port, false);
-        }
-        let mut nodes: Vec<_> = self.standalone.values().cloned().collect();
-        nodes.sort_by_key(|node| !node.primary);
-        SeenShard { slots: vec![], nodes }
-    }
 }
 
 /// Asks one seed for the shape; also says where it was reached and its address as others may name it.
-async fn ask_seed(
+pub(super) async fn ask_seed(
     seed: &str,
     address_map: &BTreeMap<String, String>,
     access: &Access,
@@ -348,7 +291,7 @@ async fn greet(dial: &Dial, access: &Access, deadline: Instant) -> Result<(Conne
     }
 }
 
-fn dial_of(address: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {
+pub(super) fn dial_of(address: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {
     let read = |text: &str| {
         read_address(text).ok_or_else(|| {
             Trouble::broken(FaultKind::Unreachable, format!("'{text}' is no address: write host:port"))

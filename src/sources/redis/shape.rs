@@ -96,12 +96,12 @@ pub struct Viewpoint<'a> {
     pub tls: bool,
 }
 
-/// Names every node and says where it is dialled; `None` where it cannot be.
-pub fn lay_out(
-    view: Viewpoint<'_>,
-    shards: BTreeMap<usize, SeenShard>,
-) -> (Topology, Vec<(Subject, Option<Dial>)>) {
-    let mut dials: Vec<(Subject, Option<Dial>)> = vec![];
+/// Every node with where it is dialled; `None` where it cannot be.
+pub type Dials = Vec<(Subject, Option<Dial>)>;
+
+/// Names every node and says where it is dialled.
+pub fn lay_out(view: Viewpoint<'_>, shards: BTreeMap<usize, SeenShard>) -> (Topology, Dials) {
+    let mut dials: Dials = vec![];
     let shards = shards
         .into_iter()
         .map(|(number, seen)| {

@@ -70,7 +70,8 @@ pub(super) fn handshake_trouble(error: &std::io::Error, address: &str, name: &st
     let message = match cause {
         rustls::Error::InvalidMessage(_) => return None,
         rustls::Error::InvalidCertificate(reason) => match reason {
-            rustls::CertificateError::UnknownIssuer => {
+            // An authority of the same name with another key gives the second.
+            rustls::CertificateError::UnknownIssuer | rustls::CertificateError::BadSignature => {
                 format!(
                     "the certificate of '{address}' is signed by an unknown authority: set ca_file to its CA"
                 )
