@@ -4,6 +4,7 @@
 
 mod cluster;
 pub mod http;
+pub mod oracle;
 mod readings;
 mod server;
 

@@ -13,6 +13,8 @@ mod problem;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 pub use family::{Family, FamilyKind, Role};
 pub use histogram::HistogramSeries;
 pub use problem::{Problem, Problems};
@@ -171,10 +173,11 @@ struct Metadata<'a> {
 /// Collects a page line by line.
 struct Reader<'a> {
     page: Exposition<'a>,
-    name_index: HashMap<Cow<'a, str>, u32>,
-    family_index: HashMap<Cow<'a, str>, u32>,
+    name_index: HashMap<Cow<'a, str>, u32, RandomState>,
+    family_index: HashMap<Cow<'a, str>, u32, RandomState>,
     metadata: Vec<Metadata<'a>>,
     last_name: u32,
+    last_family: u32,
     ended: bool,
 }
 
@@ -192,8 +195,16 @@ impl<'a> Reader<'a> {
             names: vec![],
             labels: Vec::with_capacity(size / 40),
         };
-        let (name_index, family_index) = (HashMap::new(), HashMap::new());
-        Self { page, name_index, family_index, metadata: vec![], last_name: u32::MAX, ended: false }
+        let index = || HashMap::with_capacity_and_hasher(size / 512, RandomState::default());
+        Self {
+            page,
+            name_index: index(),
+            family_index: index(),
+            metadata: vec![],
+            last_name: u32::MAX,
+            last_family: u32::MAX,
+            ended: false,
+        }
     }
 
     fn line(&mut self, text: &'a str) {
@@ -300,12 +311,18 @@ impl<'a> Reader<'a> {
     }
 
     fn family_of(&mut self, name: Cow<'a, str>) -> u32 {
+        // HELP and TYPE of one family stand together.
+        if self.page.families.get(self.last_family as usize).is_some_and(|last| last.name == name) {
+            return self.last_family;
+        }
         if let Some(known) = self.family_index.get(&name) {
+            self.last_family = *known;
             return *known;
         }
         let index = self.page.families.len() as u32;
         self.page.families.push(Family { name: name.clone(), kind: None, help: None, unit: None });
         self.family_index.insert(name, index);
+        self.last_family = index;
         index
     }
 

@@ -3,7 +3,9 @@
 //! A broken rule is reported with the line that breaks it; the sample is used all the same, since a value that
 //! reached us is worth more in an incident than a formality.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
 
 use super::line::{Keyword, number};
 use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
@@ -11,10 +13,11 @@ use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
 /// Checks a whole page and adds what it finds to the page's problems.
 pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
     let mut found = Problems::default();
-    let mut checker = Checker { page, found: &mut found, names: HashSet::new(), block: None };
+    let mut checker = Checker { page, found: &mut found, names: HashSet::default(), block: None };
     let (mut metadata, mut samples) =
         (metadata.iter().peekable(), page.samples.iter().enumerate().peekable());
-    let exemplars: HashSet<usize> = page.exemplars.iter().map(|exemplar| exemplar.sample).collect();
+    let exemplars: HashSet<usize, RandomState> =
+        page.exemplars.iter().map(|exemplar| exemplar.sample).collect();
     loop {
         let is_metadata = match (metadata.peek(), samples.peek()) {
             (Some(meta), Some((_, sample))) => meta.line < sample.line,
@@ -43,15 +46,24 @@ struct Block<'p> {
     kind: Option<FamilyKind>,
     has_help: bool,
     unit: Option<&'p str>,
-    samples: Vec<&'p Sample>,
-    groups: HashSet<Key<'p>>,
-    group: Option<(Key<'p>, Option<f64>)>,
+    /// The samples, each with the number of its label set.
+    samples: Vec<(&'p Sample, usize)>,
+    groups: HashMap<Key<'p>, usize, RandomState>,
+    last: Option<Last<'p>>,
+}
+
+/// The sample before the present one.
+struct Last<'p> {
+    labels: &'p [Label<'p>],
+    part: &'p str,
+    group: usize,
+    timestamp: Option<f64>,
 }
 
 struct Checker<'p, 'a> {
     page: &'p Exposition<'a>,
     found: &'p mut Problems,
-    names: HashSet<String>,
+    names: HashSet<String, RandomState>,
     block: Option<Block<'p>>,
 }
 
@@ -65,8 +77,8 @@ impl<'p> Checker<'p, '_> {
             has_help: false,
             unit: None,
             samples: vec![],
-            groups: HashSet::new(),
-            group: None,
+            groups: HashMap::default(),
+            last: None,
         })
     }
 
@@ -111,26 +123,37 @@ impl<'p> Checker<'p, '_> {
                 self.found.breach(sample.line, reason);
             }
         }
-        let key = group_key(page.labels(sample), kind, suffix, block.name);
-        match &block.group {
-            Some((group, before)) if *group == key => {
-                if before.is_some() != sample.timestamp.is_some() {
+        let labels = page.labels(sample);
+        let part = part_label(kind, suffix, block.name);
+        let is_same_group = block.last.as_ref().is_some_and(|last| {
+            kind == FamilyKind::Info
+                || labels
+                    .iter()
+                    .filter(|l| l.name != part)
+                    .eq(last.labels.iter().filter(|l| l.name != last.part))
+        });
+        let known = block.groups.len();
+        let group = match &block.last {
+            Some(last) if is_same_group => last.group,
+            _ => *block.groups.entry(group_key(labels, kind, part)).or_insert(known),
+        };
+        match &block.last {
+            Some(last) if last.group == group => {
+                if last.timestamp.is_some() != sample.timestamp.is_some() {
                     self.found.breach(sample.line, "samples with and without timestamp are mixed in a group");
                 }
-                if kind != FamilyKind::Info && before.zip(sample.timestamp).is_some_and(|(b, now)| b > now) {
+                let is_back = last.timestamp.zip(sample.timestamp).is_some_and(|(before, now)| before > now);
+                if is_back && kind != FamilyKind::Info {
                     self.found.breach(sample.line, "timestamps must not go back within a group");
                 }
             }
-            Some(_) if block.groups.contains(&key) => {
+            Some(_) if group < known => {
                 self.found.breach(sample.line, "the samples of one label set must stand together");
             }
             _ => {}
         }
-        if block.group.as_ref().is_none_or(|(group, _)| *group != key) {
-            block.groups.insert(key.clone());
-        }
-        block.group = Some((key, sample.timestamp));
-        block.samples.push(sample);
+        block.last = Some(Last { labels, part, group, timestamp: sample.timestamp });
+        block.samples.push((sample, group));
     }
 
     fn close(&mut self) {
@@ -157,30 +180,23 @@ impl<'p> Checker<'p, '_> {
             }
         }
         if matches!(kind, FamilyKind::Histogram | FamilyKind::GaugeHistogram) {
-            self.buckets(&block, kind);
+            self.buckets(&block);
         }
     }
 
     /// Checks the buckets of each label set, and that its `_sum` and `_count` agree with them.
-    fn buckets(&mut self, block: &Block<'p>, kind: FamilyKind) {
-        let mut start = 0;
-        while start < block.samples.len() {
-            let identity = |sample: &'p Sample| {
-                let suffix = &self.page.name(sample)[block.name.len()..];
-                (group_key(self.page.labels(sample), kind, suffix, block.name), sample.timestamp)
-            };
-            let first = identity(block.samples[start]);
-            let length = block.samples[start..].iter().take_while(|sample| identity(sample) == first).count();
-            let group = &block.samples[start..start + length];
-            start += length;
+    fn buckets(&mut self, block: &Block<'p>) {
+        let is_one =
+            |a: &(&Sample, usize), b: &(&Sample, usize)| (a.1, a.0.timestamp) == (b.1, b.0.timestamp);
+        for group in block.samples.chunk_by(is_one) {
             let mut state = BucketState::default();
-            for sample in group {
+            for (sample, _) in group {
                 if let Some(reason) = state.add(self.page, sample, block.name) {
                     self.found.breach(sample.line, reason);
                 }
             }
             if let Some(reason) = state.verdict() {
-                self.found.breach(group[0].line, reason);
+                self.found.breach(group[0].0.line, reason);
             }
         }
     }
@@ -199,15 +215,21 @@ fn is_word(kind: FamilyKind, text: &str) -> bool {
     text == if kind == FamilyKind::Untyped { "unknown" } else { kind.word() }
 }
 
-/// The labels that tell the groups of a family apart: without those that number the parts of one group.
-fn group_key<'p>(labels: &'p [Label<'_>], kind: FamilyKind, suffix: &str, family: &str) -> Key<'p> {
-    let part = match (kind, suffix) {
-        (FamilyKind::Info, _) => return vec![],
+/// The label that numbers the parts of one group, or `""`.
+fn part_label<'p>(kind: FamilyKind, suffix: &str, family: &'p str) -> &'p str {
+    match (kind, suffix) {
         (FamilyKind::Histogram | FamilyKind::GaugeHistogram, "_bucket") => "le",
         (FamilyKind::Summary, "") => "quantile",
         (FamilyKind::StateSet, _) => family,
         _ => "",
-    };
+    }
+}
+
+/// The labels that tell the groups of a family apart; those of an info cannot be told apart.
+fn group_key<'p>(labels: &'p [Label<'_>], kind: FamilyKind, part: &str) -> Key<'p> {
+    if kind == FamilyKind::Info {
+        return vec![];
+    }
     let mut key: Key<'_> =
         labels.iter().filter(|label| label.name != part).map(|label| (&*label.name, &*label.value)).collect();
     key.sort_unstable();
