@@ -13,8 +13,10 @@ pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
     let (kind, message) = if let Some(tls) = cause::<rustls::Error>(error) {
         (FaultKind::Tls, of_tls(address, tls))
     } else if error.is_timeout() {
-        let message =
-            format!("{address} did not answer within 10 s: is the process stuck, or a firewall in between?");
+        let doubt = if address.is_tls() { ", does it speak TLS," } else { "" };
+        let message = format!(
+            "{address} did not answer within 10 s: is the process stuck{doubt} or is a firewall in between?"
+        );
         (FaultKind::Silent, message)
     } else if has_words(error, "dns error") {
         let host = address.url.host_str().unwrap_or("");
@@ -90,7 +92,8 @@ fn of_tls(address: &Address, error: &rustls::Error) -> String {
         Tls::InvalidMessage(_) => {
             format!("{address} does not speak TLS: if it serves plain HTTP, write http://")
         }
-        Tls::InvalidCertificate(Certificate::UnknownIssuer) => {
+        // An authority that was made anew under its old name shows as a bad signature.
+        Tls::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             format!(
                 "the certificate of {address} is not signed by an authority we know: set ca_file for this target"
             )

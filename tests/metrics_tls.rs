@@ -1,0 +1,153 @@
+//! The metrics source over TLS: authorities, names, clocks, and the two ways to mix TLS and plain HTTP up.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use headwater::sources::Source;
+use headwater::sources::metrics::{MetricsSource, MetricsSpec};
+use headwater_engine::reading::{FaultKind, Reading};
+use headwater_test_support::http::{Server, answer};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+
+const PAGE: &str = "# TYPE queue_depth gauge\nqueue_depth 7\n";
+
+/// An authority, as PEM, with which servers are signed.
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+fn authority() -> Authority {
+    let mut params = CertificateParams::new(vec![]).expect("no names to check");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let pem = params.self_signed(&key).expect("an authority").pem();
+    Authority { pem, issuer: Issuer::new(params, key) }
+}
+
+/// Serves [`PAGE`] over TLS with a certificate for `name`.
+fn serve(authority: &Authority, name: &str, last_year: i32) -> SocketAddr {
+    let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+    params.not_after = date_time_ymd(last_year, 1, 1);
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.signed_by(&key, &authority.issuer).expect("a certificate");
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider knows TLS 1.2 and 1.3")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("key and certificate belong together");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let Ok(connection) = rustls::ServerConnection::new(Arc::clone(&config)) else { return };
+            let mut stream = rustls::StreamOwned::new(connection, socket);
+            let mut request = [0; 4096];
+            if stream.read(&mut request).is_ok() {
+                let _ = stream.write_all(answer("200 OK", "text/plain", PAGE).as_bytes());
+                let _ = stream.flush();
+            }
+        }
+    });
+    address
+}
+
+async fn ask(url: &str, ca_file: Option<&Path>) -> Reading {
+    let mut spec = MetricsSpec::new(url);
+    spec.ca_file = ca_file.map(Path::to_owned);
+    MetricsSource::new(&spec).expect("the spec is right").ask().await
+}
+
+fn tls_fault(reading: &Reading) -> &str {
+    assert_eq!(reading.faults.len(), 1, "{:?}", reading.faults);
+    assert_eq!(reading.faults[0].kind, FaultKind::Tls, "{:?}", reading.faults);
+    reading.faults[0].message.as_str()
+}
+
+fn has_page(reading: &Reading) -> bool {
+    reading.faults.is_empty()
+        && reading.samples.iter().any(|sample| sample.metric.as_str() == "queue.waiting")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ones_own_authority_is_trusted_only_when_it_is_given() {
+    let (right, other) = (authority(), authority());
+    let folder = tempfile::tempdir().unwrap();
+    let [right_file, other_file] = ["right.pem", "other.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&right_file, &right.pem).unwrap();
+    std::fs::write(&other_file, &other.pem).unwrap();
+    let url = format!("https://{}/metrics", serve(&right, "127.0.0.1", 2090));
+    let reading = ask(&url, Some(&right_file)).await;
+    assert!(has_page(&reading), "{:?}", reading.faults);
+    for wrong in [None, Some(other_file.as_path())] {
+        let reading = ask(&url, wrong).await;
+        let message = tls_fault(&reading);
+        assert!(message.contains("set ca_file"), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_name_and_an_old_certificate_are_told_apart() {
+    let authority = authority();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, &authority.pem).unwrap();
+    for (name, year, words) in [("other.example", 2090, "for another name"), ("127.0.0.1", 2020, "expired")] {
+        let reading = ask(&format!("https://{}/metrics", serve(&authority, name, year)), Some(&file)).await;
+        let message = tls_fault(&reading);
+        assert!(message.contains(words), "{message}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_to_a_plain_port_and_plain_to_a_tls_port_name_the_other_scheme() {
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/metrics", plain.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut socket in plain.incoming().flatten() {
+            // What HTTP servers say to a TLS greeting.
+            let mut greeting = [0; 4096];
+            let _ = socket.read(&mut greeting);
+            let _ = socket.write_all(answer("400 Bad Request", "text/plain", "").as_bytes());
+        }
+    });
+    let reading = ask(&url, None).await;
+    let message = tls_fault(&reading);
+    assert!(message.contains("write http://"), "{message}");
+    let address = serve(&authority(), "127.0.0.1", 2090);
+    let reading = ask(&format!("http://{address}/metrics"), None).await;
+    assert!(reading.faults[0].message.as_str().contains("write https://"), "{:?}", reading.faults);
+}
+
+/// In the child: plain HTTP works on a host without any authority, and TLS says what is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_authorities_can_read_plain_pages() {
+    const CHILD: &str = "HEADWATER_TEST_HAS_NO_AUTHORITIES";
+    if std::env::var_os(CHILD).is_none() {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_host_without_authorities_can_read_plain_pages"])
+            .envs([(CHILD, "1"), ("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")])
+            .env("HTTP_PROXY", "http://127.0.0.1:1")
+            .status()
+            .unwrap();
+        assert!(status.success());
+        return;
+    }
+    let server = Server::keep_alive(|_| answer("200 OK", "text/plain", PAGE));
+    let reading = ask(&server.url("/metrics"), None).await;
+    assert!(has_page(&reading), "{:?}", reading.faults);
+    assert!(
+        reqwest::Client::builder().build().is_err(),
+        "this host has authorities: the test proves nothing"
+    );
+    let reading = ask(&format!("https://{}/metrics", serve(&authority(), "127.0.0.1", 2090)), None).await;
+    assert!(tls_fault(&reading).contains("set ca_file"));
+}
