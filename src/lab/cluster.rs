@@ -167,7 +167,7 @@ impl Cluster {
         let all = self.nodes.len();
         for connection in &mut connections {
             wait(deadline, "the nodes did not meet", connection, &["CLUSTER", "NODES"], |text| {
-                text.lines().count() == all && !text.contains("handshake") && !text.contains("fail")
+                text.lines().count() == all && !has_flag(text, &["handshake", "fail", "fail?"])
             })
             .await?;
         }
@@ -182,7 +182,7 @@ impl Cluster {
             .await?;
             let shards = self.shards;
             wait(deadline, "the replicas are not known", connection, &["CLUSTER", "NODES"], |text| {
-                text.lines().filter(|line| line.contains("slave")).count() == shards
+                text.lines().filter(|line| has_flag(line, &["slave"])).count() == shards
             })
             .await?;
         }
@@ -193,7 +193,9 @@ impl Cluster {
             .await?;
         }
         for connection in &mut connections {
+            // In this order: with the short timeout a busy machine could cost a primary its place.
             admin(connection, &["CONFIG", "SET", "cluster-node-timeout", NODE_TIMEOUT_MILLISECONDS]).await?;
+            admin(connection, &["CONFIG", "SET", "cluster-replica-no-failover", "no"]).await?;
         }
         Ok(())
     }
@@ -236,6 +238,7 @@ fn spawn_server(folder: &Path, port: u16, bus_port: u16, announced: u16) -> io::
     let settings = format!(
         "bind 127.0.0.1\nport {port}\nlogfile redis.log\nsave \"\"\nappendonly no\n\
          cluster-enabled yes\ncluster-config-file nodes.conf\ncluster-node-timeout {FORMING_TIMEOUT_MILLISECONDS}\n\
+         cluster-replica-no-failover yes\n\
          cluster-port {bus_port}\ncluster-announce-ip 127.0.0.1\ncluster-announce-port {announced}\n\
          cluster-announce-bus-port {bus_port}\nrepl-diskless-sync-delay 0\n\
          slowlog-log-slower-than {SLOW_COMMAND_MICROSECONDS}\n"
@@ -251,6 +254,12 @@ fn spawn_server(folder: &Path, port: u16, bus_port: u16, announced: u16) -> io::
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
+}
+
+/// Whether any line of CLUSTER NODES has one of these flags; they are the third field.
+fn has_flag(lines: &str, flags: &[&str]) -> bool {
+    let all = lines.lines().filter_map(|line| line.split(' ').nth(2)).flat_map(|field| field.split(','));
+    all.into_iter().any(|flag| flags.contains(&flag))
 }
 
 async fn admin(connection: &mut MultiplexedConnection, words: &[&str]) -> Result<String, LabError> {

@@ -7,15 +7,20 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rand::Rng;
 
-/// Reads the servers' process ids until the lab closes the pipe or dies, which is the same thing to it.
+/// Reads the servers' process ids until the lab closes the pipe or dies, which is the same thing to it. A number
+/// that has passed to a process elsewhere is left alone, where that can be seen.
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP
-pids=
+servers=
 while read -r line; do
     [ "$line" = done ] && exit 0
-    pids="$pids $line"
+    servers="$servers $line"
 done
-[ -n "$pids" ] && kill -9 $pids 2>/dev/null
+for server in $servers; do
+    case "$(readlink "/proc/$server/cwd" 2>/dev/null)" in
+        "$1"/* | '') kill -9 "$server" 2>/dev/null ;;
+    esac
+done
 rm -rf -- "$1" 2>/dev/null || { sleep 1; rm -rf -- "$1"; }
 "#;
 
@@ -31,7 +36,7 @@ impl Guard {
     /// Makes the folder and starts the guard.
     pub(super) fn start() -> io::Result<Self> {
         let name = format!("headwater-lab-{}-{:08x}", std::process::id(), rand::rng().random::<u32>());
-        let folder = std::env::temp_dir().join(name);
+        let folder = std::env::temp_dir().canonicalize()?.join(name);
         std::fs::create_dir(&folder)?;
         // A process group of its own: a ctrl-c in the terminal is for the lab, not for its guard.
         let mut shell = Command::new("sh")

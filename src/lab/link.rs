@@ -161,3 +161,65 @@ impl Link {
         *free_at
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: f64 = 4_000_000.0;
+    const BYTES: usize = 1_000_000;
+
+    /// A node that answers every connection with [`BYTES`] bytes.
+    async fn generous_node() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                tokio::spawn(async move { connection.write_all(&vec![7; BYTES]).await });
+            }
+        });
+        port
+    }
+
+    #[tokio::test]
+    async fn all_connections_share_one_rate_in_turns() {
+        let relay = Relay::listen().await.unwrap();
+        let address = relay.address();
+        let stop = CancellationToken::new();
+        let link = relay.forward(generous_node().await, RATE, stop.clone());
+        let begun = Instant::now();
+        let read = |_| async move {
+            let mut all = vec![];
+            TcpStream::connect(address).await.unwrap().read_to_end(&mut all).await.unwrap();
+            assert_eq!(all.len(), BYTES);
+            begun.elapsed()
+        };
+        let ended = futures::future::join_all((0..4).map(read)).await;
+        // Never faster than the link; how much slower depends on the machine.
+        let least = (4.0 * BYTES as f64 / RATE) - BURST.as_secs_f64();
+        let last = ended.iter().max().unwrap().as_secs_f64();
+        assert!(last >= least, "{last} s");
+        // Nobody was served first: with turns, all end near the end.
+        let first = ended.iter().min().unwrap().as_secs_f64();
+        assert!(first > 0.7 * last, "the first ended at {first} s, the last at {last} s");
+        assert_eq!(link.bytes(), (0, 4 * BYTES as u64));
+        stop.cancel();
+    }
+
+    #[tokio::test]
+    async fn a_link_without_a_node_closes_its_connections() {
+        let relay = Relay::listen().await.unwrap();
+        let address = relay.address();
+        let stop = CancellationToken::new();
+        let nowhere = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap().port();
+        relay.forward(nowhere, RATE, stop.clone());
+        let mut all = vec![];
+        let read = TcpStream::connect(address).await.unwrap().read_to_end(&mut all).await;
+        assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+        stop.cancel();
+        // Whoever connects after that is refused.
+        while TcpStream::connect(address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
