@@ -1,5 +1,7 @@
 //! Reports: what a triage says, as text for a terminal, as Markdown for a ticket, as JSON for programs.
 
+#[cfg(test)]
+mod example;
 mod layout;
 mod markdown;
 mod text;

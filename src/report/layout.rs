@@ -37,7 +37,7 @@ impl Layout {
             line.push(' ');
         }
         let mut is_empty = true;
-        for word in text.split_whitespace() {
+        for word in words(text) {
             let taken = line.chars().count() + usize::from(!is_empty) + word.chars().count();
             if !is_empty && taken > self.width {
                 self.line(&line);
@@ -47,11 +47,30 @@ impl Layout {
             if !is_empty {
                 line.push(' ');
             }
-            line += word;
+            line += &word;
             is_empty = false;
         }
         self.line(&line);
     }
+}
+
+/// Words that belong to the number before them: a line never ends between the two.
+const UNITS: &[&str] =
+    &["s", "ms", "µs", "min", "h", "days", "%", "B", "kB", "MB", "GB", "TB", "B/s", "kB/s", "MB/s", "GB/s"];
+
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
+        match words.last_mut() {
+            Some(number) if UNITS.contains(&bare) && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -64,6 +83,13 @@ mod tests {
         let mut layout = Layout::new(20);
         layout.hang("next", 6, "confirm the keys, then cache");
         assert_eq!(layout.finish(), "next  confirm the\n      keys, then\n      cache\n");
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        let mut layout = Layout::new(20);
+        layout.hang("", 0, "answers in 41 ms, peers 0.7 ms");
+        assert_eq!(layout.finish(), "answers in 41 ms,\npeers 0.7 ms\n");
     }
 
     proptest! {

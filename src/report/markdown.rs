@@ -110,6 +110,54 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::example::incident;
+
+    #[test]
+    fn an_incident_is_one_ticket() {
+        insta::assert_snapshot!(render(&incident()), @r#"
+        # ranker-prod at 14:07:05 UTC
+
+        **slow only**: p99 2.41 s, errors 0 %
+
+        Symptom: p99 2.41 s, objective 500 ms (since before 14:06:55)
+
+        - fault: client/load\@127.0.0.1:9: connection refused: start it
+
+        ## GUILTY: redis/features\#2 (10.0.3.14:6379)
+
+        high confidence, since before 14:06:55, by `shard-bandwidth`
+
+        23.9 MB/s out, flat at the link (25 MB/s); answers in 41 ms, peers 0.7 ms
+
+        - user:profile:8812\|\`x\` 1.8 MB on redis/features\#2, slot 5333: big string
+        - redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
+        - or `network-path`: bytes at the limit on this node only
+
+        **Chain:** p99 2.41 s &lt; feature load 1.6 s (70 %) &lt; \#2 link full
+
+        **Next:** confirm the keys, then cache them for 30 s near the reader
+
+        ## Innocent
+
+        - redis/features\#0 \#1: clear of shard-hot, big-key
+
+        ## Unknown
+
+        - gpu/ranker: no source
+
+        ## Verdicts
+
+        | verdict | subject | why |
+        | --- | --- | --- |
+        | guilty | redis/features\#2 | 23.9 MB/s out, flat at the link (25 MB/s); answers in 41 ms, peers 0.7 ms |
+        | unknown | gpu/ranker | no source |
+        | innocent | redis/features\#0 | 97.6 kB/s, 0.39 % of its link |
+
+        Cost of this observation: 2 Redis commands a second per node, 54.1 kB/s in all
+
+        Not read: client/load\@127.0.0.1:9: SLOWLOG: the ACL user may not
+        "#);
+    }
 
     #[test]
     fn names_cannot_become_markup() {

@@ -110,3 +110,47 @@ fn is_told_above(report: &Report, reason: &str) -> bool {
     report.suspects.iter().any(|suspect| reason.contains(&suspect.sentence))
         || report.unknown.iter().any(|row| row.missing == reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::example::incident;
+
+    #[test]
+    fn an_incident_reads_from_the_verdict_down() {
+        insta::assert_snapshot!(render(&incident()), @r#"
+        ranker-prod at 14:07:05 UTC: INCIDENT
+        slow only: p99 2.41 s, errors 0 %
+        symptom  p99 2.41 s, objective 500 ms (since before 14:06:55)
+        faults   client/load@127.0.0.1:9: connection refused: start it
+
+        GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since before
+                 14:06:55
+                 23.9 MB/s out, flat at the link (25 MB/s); answers in 41 ms, peers
+                 0.7 ms
+                 user:profile:8812|`x` 1.8 MB on redis/features#2, slot 5333: big string
+                 by shard-bandwidth, which explains slow-to-answer
+               - redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
+               ? or network-path: bytes at the limit on this node only
+
+        chain    p99 2.41 s < feature load 1.6 s (70 %) < #2 link full
+        innocent redis/features#0 #1: clear of shard-hot, big-key
+        unknown  gpu/ranker: no source
+        next     confirm the keys, then cache them for 30 s near the reader
+
+        verdict  subject           why
+        guilty   redis/features#2  see above
+        unknown  gpu/ranker        see above
+        innocent redis/features#0  97.6 kB/s, 0.39 % of its link (data 12 s old)
+
+        not read client/load@127.0.0.1:9: SLOWLOG: the ACL user may not
+        cost     2 Redis commands a second per node, 54.1 kB/s in all
+        "#);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_terminal() {
+        let text = render(&incident());
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+    }
+}
