@@ -393,6 +393,19 @@ fn the_doctor_says_what_is_wrong_with_a_page() {
 }
 
 #[test]
+fn the_doctor_says_what_is_wrong_with_a_server() {
+    let home = Home::new();
+    let (open, closed) = (Server::start(&[]), Server::start(&["--requirepass", "right-4711"]));
+    let healthy = home.run(&["doctor", &format!("redis://{}", open.address())]);
+    assert_eq!(healthy.code, Some(0), "{healthy:?}");
+    let html = page("200 OK", "text/html", "<html></html>");
+    let sick = home.run(&["doctor", &format!("redis://:wrong-4711@{}", closed.address()), &html]);
+    assert_eq!(sick.code, Some(1), "{sick:?}");
+    assert!(sick.out.contains("password") && sick.out.contains("HTML"), "{sick:?}");
+    assert!(!sick.out.contains("4711"), "{sick:?}");
+}
+
+#[test]
 fn healthy_values_are_saved_for_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (home, server) = (Home::new(), Server::start(&[]));
