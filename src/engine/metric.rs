@@ -141,6 +141,9 @@ impl From<MetricName> for String {
     }
 }
 
+/// What Headwater notes about its own asking: a source that tells only these has told nothing of its target.
+pub const OWN_COST: &[Metric] = &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, SCRAPE_BYTES, SCRAPE_TIME];
+
 macro_rules! metrics {
     ($($id:ident $name:literal $form:ident $unit:ident $bad:ident $help:literal)*) => {
         /// Every known metric, in the order of help and docs.

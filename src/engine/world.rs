@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use crate::metric::{MetricName, PROCESS_START, REDIS_UPTIME};
+use crate::metric::{MetricName, OWN_COST, PROCESS_START, REDIS_UPTIME};
 use crate::reading::{Event, Fault, FaultKind, Reading, Scan, Shard, SlowCommand, Topology, Value};
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
@@ -54,7 +54,8 @@ impl World {
             };
             state.fault = Some((since, fault.clone()));
         }
-        if !reading.samples.is_empty() {
+        let told = || reading.samples.iter().filter(|sample| tells_of_target(&sample.metric));
+        if told().next().is_some() {
             state.last_data = Some(reading.at);
             state.late_since = None;
             if reading.faults.is_empty() {
@@ -64,7 +65,7 @@ impl World {
             state.late_since = None;
         }
         let mut before: Option<&Subject> = None;
-        for sample in &reading.samples {
+        for sample in told() {
             if before != Some(&sample.subject) {
                 before = Some(&sample.subject);
                 match self.data.get_mut(&sample.subject) {
@@ -226,6 +227,10 @@ impl World {
     }
 }
 
+fn tells_of_target(metric: &MetricName) -> bool {
+    !matches!(metric, MetricName::Known(metric) if OWN_COST.contains(metric))
+}
+
 /// How long the target had been running, where the reading says so.
 fn uptime(reading: &Reading) -> Option<Duration> {
     reading.samples.iter().find_map(|sample| {
@@ -248,4 +253,58 @@ pub fn keys_of(log: impl Iterator<Item = SlowCommand>) -> BTreeMap<RemoteText, u
         }
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
+
+    fn node() -> Subject {
+        "redis/features#0@10.0.0.1:6379".parse().unwrap()
+    }
+
+    fn refused(at: i64) -> Reading {
+        let mut reading = Reading::new(node(), Moment(at));
+        reading.sample(&node(), REDIS_OUR_COMMANDS, Value::Counter(7.0));
+        reading.faults.push(Fault { kind: FaultKind::Unreachable, message: "refused".into() });
+        reading
+    }
+
+    #[test]
+    fn our_own_cost_is_no_data_about_a_target() {
+        let mut world = World::default();
+        let mut answer = Reading::new(node(), Moment(1_000));
+        answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
+        world.take(&answer);
+        world.take(&refused(9_000));
+        assert_eq!(world.last_data(&node()), Some(Moment(1_000)));
+        let state = world.source(&node()).unwrap();
+        assert_eq!((state.last_data, state.fault.as_ref().unwrap().0), (Some(Moment(1_000)), Moment(9_000)));
+    }
+
+    #[test]
+    fn a_fault_is_dated_by_its_first_sight_and_ends_with_data() {
+        let mut world = World::default();
+        world.take(&refused(1_000));
+        world.take(&refused(3_000));
+        assert_eq!(world.source(&node()).unwrap().fault.as_ref().unwrap().0, Moment(1_000));
+        let mut answer = Reading::new(node(), Moment(5_000));
+        answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
+        world.take(&answer);
+        assert_eq!(world.source(&node()).unwrap().fault, None);
+    }
+
+    #[test]
+    fn lateness_lasts_until_the_answer() {
+        let mut world = World::default();
+        let mut late = Reading::new(node(), Moment(2_000));
+        late.events.push(Event::Late(Moment(500)));
+        world.take(&late);
+        assert_eq!(world.source(&node()).unwrap().late_since, Some(Moment(500)));
+        let mut answer = Reading::new(node(), Moment(3_000));
+        answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
+        world.take(&answer);
+        assert_eq!(world.source(&node()).unwrap().late_since, None);
+    }
 }
