@@ -265,3 +265,84 @@ fn roles_lead_to_subjects_of_the_target() {
     );
     assert!(Metric::by_name("queue.waiting").is_some());
 }
+
+fn real(file: &str) -> Option<Mapping> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/expositions").join(file);
+    let Ok(bytes) = std::fs::read(&path) else {
+        skipped(&path);
+        return None;
+    };
+    let page = decode(&bytes, None);
+    Some(Mapper::new(Dialects::built_in(), target(), None).map(&page))
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped proof must be seen")]
+fn skipped(path: &std::path::Path) {
+    eprintln!("SKIPPED: no real input at {}: this test proved nothing", path.display());
+}
+
+#[test]
+fn an_overloaded_vllm_is_read_as_such() {
+    let Some(mapping) = real("vllm-2-v0.33-generated-overload.prom") else { return };
+    assert_eq!(spoken(&mapping), ["vllm", "process"]);
+    let number = |name: &str| {
+        let sample = mapping.samples.iter().find(|sample| sample.metric.as_str() == name).unwrap();
+        match &sample.value {
+            Value::Gauge(value) | Value::Counter(value) => *value,
+            Value::Histogram(histogram) => histogram.count,
+        }
+    };
+    // Engine 0 has 148 waiting and a KV cache at 0.987; the fullest counts for the cache, all for the queue.
+    assert!(number("queue.waiting") >= 148.0);
+    assert!((number("gen_ai.kv_cache.usage") - 0.987).abs() < 0.001);
+    assert_eq!(number("gen_ai.preemptions"), 377.0);
+    assert!(number("service.errors") > 0.0 && number("service.errors") < number("service.requests"));
+    let e2e = mapping.samples.iter().find(|sample| sample.metric == metric::MODEL_DURATION.into()).unwrap();
+    let Value::Histogram(e2e) = &e2e.value else { panic!("{e2e:?}") };
+    assert_eq!(e2e.bounds[0], 0.3);
+    assert_eq!(mapping.left_out, 0);
+    let names: Vec<_> = mapping.samples.iter().map(|sample| sample.metric.as_str()).collect();
+    assert!(!names.iter().any(|name| name.ends_with("_created") || name.ends_with("_info")), "{names:?}");
+}
+
+#[test]
+fn ray_vllm_of_2024_is_the_same_dialect() {
+    let Some(mapping) = real("vllm-3-ray-v0-2024.prom") else { return };
+    assert_eq!(spoken(&mapping), ["vllm"]);
+    let lines = known(&mapping);
+    for metric in
+        ["queue.waiting", "queue.running", "gen_ai.kv_cache.usage", "gen_ai.server.time_to_first_token"]
+    {
+        assert!(lines.iter().any(|line| line.contains(metric)), "{metric} is missing in {lines:?}");
+    }
+}
+
+#[test]
+fn no_page_of_a_real_server_is_beyond_the_mapper() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/expositions");
+    let Ok(entries) = std::fs::read_dir(&folder) else { return skipped(&folder) };
+    for path in entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "prom"))
+    {
+        let bytes = std::fs::read(&path).unwrap();
+        let page = decode(&bytes, None);
+        let mapping = Mapper::new(Dialects::built_in(), target(), None).map(&page);
+        let mut seen = std::collections::HashSet::new();
+        for sample in &mapping.samples {
+            let key = (sample.subject.clone(), sample.metric.clone(), sample.part.clone());
+            assert!(seen.insert(key), "{}: two values for one series: {sample:?}", path.display());
+        }
+        for (family, explanation) in explain(Dialects::built_in(), &page, &mapping).iter().enumerate() {
+            assert!(!explanation.fates.is_empty(), "{}: family {family} has no fate", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_family_that_no_row_can_use_stays_a_free_metric() {
+    let mapping = map("# TYPE x_requests_total counter\nx_requests_total{kind=\"a\"} 5\n");
+    assert!(spoken(&mapping).is_empty());
+    assert_eq!(mapping.samples.len(), 1);
+    assert_eq!(mapping.samples[0].metric.as_str(), "x_requests_total");
+}

@@ -178,15 +178,16 @@ impl Mapper {
                 continue;
             }
             ignored.extend(&dialect.ignored);
+            let before = mapping.samples.len();
             let taken = self.apply(&page, place, &closed, &mut given, &mut mapping);
-            if !dialect.evidence.is_empty() || !taken.is_empty() {
+            if !dialect.evidence.is_empty() || mapping.samples.len() > before {
                 mapping.spoken.push(place);
             }
             for family in taken {
                 closed[family] = true;
             }
         }
-        self.keep_free(&page, &closed, &ignored, &mut mapping);
+        self.keep_free(&page, &ignored, &mut mapping);
         mapping
     }
 
@@ -249,17 +250,20 @@ impl Mapper {
         Value::Histogram(histogram)
     }
 
-    /// Keeps levels and totals that no row names, first those that were kept before, up to the limit.
-    fn keep_free(
-        &mut self,
-        page: &Page<'_, '_>,
-        closed: &[bool],
-        ignored: &[&Pattern],
-        mapping: &mut Mapping,
-    ) {
+    /// Whether a family's numbers are in a metric already, or are known to be no numbers.
+    fn is_spoken_for(&self, fates: &[Fate]) -> bool {
+        fates.iter().any(|fate| match fate {
+            Fate::Mapped(_) | Fate::SecondChoice(_) => true,
+            Fate::NothingFits(at) => !self.dialects.list[at.dialect].rows[at.row].sentinels.is_empty(),
+            _ => false,
+        })
+    }
+
+    /// Keeps levels and totals that no row uses, first those that were kept before, up to the limit.
+    fn keep_free(&mut self, page: &Page<'_, '_>, ignored: &[&Pattern], mapping: &mut Mapping) {
         let mut candidates = vec![];
         for (family, known) in page.exposition.families.iter().enumerate() {
-            if closed[family] || page.samples[family].is_empty() {
+            if self.is_spoken_for(&mapping.fates[family]) || page.samples[family].is_empty() {
                 continue;
             }
             let is_counter = known.kind == Some(FamilyKind::Counter);

@@ -68,9 +68,14 @@ impl Labels {
     }
 
     pub(in crate::sources::metrics) fn of<'p>(&self, labels: &'p [Label<'_>]) -> Option<&'p str> {
-        let named = |name: &String| labels.iter().find(|label| label.name == name.as_str());
+        let named = |name: &String| labels.iter().find(|label| is_same(&label.name, name));
         self.0.iter().find_map(named).map(|label| &*label.value)
     }
+}
+
+/// Whether a label has this name, its dots written as `_`: pages with UTF-8 names keep the dots.
+fn is_same(label: &str, name: &str) -> bool {
+    label == name || (label.len() == name.len() && label.contains('.') && label.replace('.', "_") == name)
 }
 
 /// Conditions on labels: `names = "value|value"`, with `*` in values.
