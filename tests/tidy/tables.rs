@@ -1,0 +1,62 @@
+//! Tables and the files that go with them: nothing is in one and missing from the other.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use headwater_engine::rules::RULES;
+use toml::{Table, Value};
+
+use super::house::{assert_none, read, root};
+
+/// The answers of a rule that its scenarios must show.
+fn answers_of(hold: u32) -> Vec<&'static str> {
+    // A rule that fires at once is never pending.
+    let pending = (hold > 1).then_some("pending");
+    ["clear", "firing", "unknown"].into_iter().chain(pending).collect()
+}
+
+/// The states that the cases of a scenario file expect.
+fn states_in(scenarios: &Table) -> BTreeSet<String> {
+    let cases = scenarios.get("case").and_then(Value::as_array).into_iter().flatten();
+    let expected = cases.filter_map(|case| case.get("expect").and_then(Value::as_array)).flatten();
+    expected.filter_map(|row| row.get("state").and_then(Value::as_str).map(str::to_owned)).collect()
+}
+
+fn missing_answers(rule: &str, hold: u32, scenarios: &str) -> Vec<String> {
+    let states = match scenarios.parse::<Table>() {
+        Ok(table) => states_in(&table),
+        Err(error) => return vec![format!("tests/scenarios/{rule}.toml cannot be read: {error}")],
+    };
+    let missing = answers_of(hold).into_iter().filter(|answer| !states.contains(*answer));
+    missing.map(|answer| format!("tests/scenarios/{rule}.toml has no case in which it is {answer}")).collect()
+}
+
+#[test]
+fn every_rule_is_one_file_and_every_file_is_in_the_table() {
+    let table = read("src/engine/rules.rs");
+    let mut breaches = vec![];
+    for entry in fs::read_dir(root().join("src/engine/rules")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().replace(".rs", "");
+        let is_rule = fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("static RULE: Rule"));
+        if is_rule && !table.contains(&format!("&{name}::RULE,")) {
+            breaches.push(format!("src/engine/rules/{name}.rs is not in RULES"));
+        }
+    }
+    for rule in RULES {
+        let file = format!("src/engine/rules/{}.rs", rule.id.replace('-', "_"));
+        if !root().join(&file).exists() {
+            breaches.push(format!("rule '{}' has no file {file}", rule.id));
+        }
+    }
+    assert_none(&breaches);
+}
+
+#[test]
+fn a_missing_answer_is_seen() {
+    let scenarios = "[[case]]\nexpect = [{ state = \"clear\" }, { state = \"firing\" }]\n\
+                     [[case]]\nexpect = [{ state = \"unknown\" }]\n";
+    assert_eq!(missing_answers("x", 1, scenarios), [""; 0]);
+    assert_eq!(missing_answers("x", 3, scenarios).len(), 1);
+    assert_eq!(missing_answers("x", 3, "").len(), 4);
+    assert_eq!(missing_answers("x", 3, "[[case").len(), 1);
+}
