@@ -90,7 +90,10 @@ impl App {
         loop {
             let input = tokio::select! {
                 biased;
-                Some(reading) = self.readings.recv() => Input::Reading(with_finite_numbers(reading)),
+                Some(reading) = self.readings.recv() => {
+                    log(&reading);
+                    Input::Reading(with_finite_numbers(reading))
+                }
                 _ = self.ticks.tick() => Input::Tick(now()),
             };
             self.take(&input);
@@ -141,6 +144,13 @@ impl App {
             }
         }
         self.engine.take(input);
+    }
+}
+
+fn log(reading: &Reading) {
+    tracing::debug!(source = %reading.source, samples = reading.samples.len(), events = reading.events.len(), "reading");
+    for fault in &reading.faults {
+        tracing::warn!(source = %reading.source, kind = ?fault.kind, "{}", fault.message);
     }
 }
 

@@ -306,6 +306,10 @@ fn a_wrong_password_is_69_tried_once_and_never_shown() {
             .unwrap(),
     );
     assert_eq!(from_environment.code, Some(69));
+    assert!(
+        ran.err.contains("WARN") && ran.err.contains("refused the password"),
+        "the log has the fault: {ran:?}"
+    );
     let file = home.file("pw", "right-4711\n");
     let right =
         home.run(&["triage", &format!("redis://{address}"), "--for", "2s", "--redis-password-file", &file]);
@@ -403,6 +407,20 @@ fn the_doctor_says_what_is_wrong_with_a_server() {
     assert_eq!(sick.code, Some(1), "{sick:?}");
     assert!(sick.out.contains("password") && sick.out.contains("HTML"), "{sick:?}");
     assert!(!sick.out.contains("4711"), "{sick:?}");
+}
+
+#[test]
+fn without_redis_server_lab_and_demo_say_how_to_get_one() {
+    let home = Home::new();
+    for arguments in [&["lab", "healthy"][..], &["demo", "slow-ranker"]] {
+        let ran = Ran::of(home.command(arguments).env("PATH", "/nonexistent").output().unwrap());
+        assert!(ran.err.contains("'redis-server' in PATH") && ran.err.contains("install Redis 7"), "{ran:?}");
+        // A demo with a bundled recording shows that instead.
+        assert!(
+            ran.code == Some(69) || (ran.code == Some(0) && ran.err.contains("bundled recording")),
+            "{ran:?}"
+        );
+    }
 }
 
 #[test]

@@ -150,6 +150,30 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:6: 'cpu' = '70%' is not a number: write for example 0.7".to_owned(),
         ),
         (
+            "[[metrics]]\nurl = \"http://h/metrics\"\ndialects = [\"vlm\"]\n",
+            "hw.toml:3: unknown dialect 'vlm': did you mean 'vllm'?".to_owned(),
+        ),
+        (
+            "[[metrics]]\nurl = \"http://h/metrics\"\n[[metrics]]\nurl = \"http://h/metrics\"\n",
+            "hw.toml:4: 'url' = 'http://h/metrics' stands twice: its requests would be counted twice; remove one".to_owned(),
+        ),
+        (
+            &format!("{redis}link_scope = \"rack\"\n"),
+            "hw.toml:4: 'link_scope' = 'rack' is not 'host' or 'node'".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-hott]\ncpu = 0.7\n"),
+            "hw.toml:4: unknown rule 'shard-hott': did you mean 'shard-hot'?".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-hot]\ncpuu = 0.7\n"),
+            "hw.toml:5: unknown 'shard-hot' threshold 'cpuu': did you mean 'cpu'?".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-hot]\ncpu = -1\n"),
+            "hw.toml:5: 'cpu' = '-1' is not a threshold: write a number from 0".to_owned(),
+        ),
+        (
             "name = \"x\"\n",
             "hw.toml: nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)".to_owned(),
         ),

@@ -63,7 +63,8 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     if let Err(error) = lab.stop().await {
         say(format_args!("the lab did not end cleanly: {error}"));
     }
-    looked
+    // A demo that showed its incident went well, whoever was guilty in it.
+    looked.map(|_| 0)
 }
 
 /// What is left without `redis-server`: the bundled recording of the scenario.

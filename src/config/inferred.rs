@@ -37,6 +37,9 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     for target in targets {
         let shown = without_secrets(target);
         let complain = |what: &str| ConfigError::new(ORIGIN, format!("'{shown}' {what}"));
+        if targets.iter().filter(|other| *other == target).count() > 1 {
+            return Err(complain("stands twice: name each target once"));
+        }
         match target.split_once("://").map(|(scheme, _)| scheme) {
             Some("redis" | "rediss") => {
                 let address = RedisAddress::read(target).map_err(complain)?;

@@ -13,6 +13,7 @@ use super::file::{ComponentTable, ConfigFile, LinkScope, MetricsTable, RedisTabl
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{RedisAddress, metrics_place, without_secrets};
 use crate::sources::metrics::MetricsSpec;
+use crate::sources::metrics::dialect::Dialects;
 use crate::sources::redis::{RedisSpec, TlsSpec};
 
 /// Polling faster costs targets more than it tells; slower than this nothing holds for three evaluations.
@@ -47,7 +48,16 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     }
     let mut metrics = vec![];
     for (index, table) in file.metrics.iter().enumerate() {
-        metrics.extend(metrics_spec(table, &index.to_string(), &mut components, &mut document));
+        let index = index.to_string();
+        if let Some(spec) = metrics_spec(table, &index, &mut components, &mut document) {
+            if metrics.iter().any(|known: &MetricsSpec| known.url == spec.url) {
+                document.wrong(
+                    &["metrics", &index, "url"],
+                    "stands twice: its requests would be counted twice; remove one",
+                );
+            }
+            metrics.push(spec);
+        }
     }
     for (index, table) in file.component.iter().enumerate() {
         component(table, &index.to_string(), &mut components, &mut document);
@@ -212,8 +222,16 @@ fn metrics_spec(
     if let Some(component) = &table.component {
         spec.component = Some(component_subject(component, &here("component"), document)?);
     }
-    if !table.dialects.is_empty() {
-        spec.dialects = Some(table.dialects.clone());
+    for (position, id) in table.dialects.iter().enumerate() {
+        let known = Dialects::built_in();
+        if known.position(id).is_none() {
+            let ids: Vec<&str> = known.list.iter().map(|dialect| dialect.id.as_str()).collect();
+            document.complain(
+                &["metrics", index, "dialects", &position.to_string()],
+                unknown_name("dialect", id, &ids),
+            );
+        }
+        spec.dialects.get_or_insert_default().push(id.clone());
     }
     spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
     spec.bearer = secret(
@@ -322,7 +340,7 @@ fn thresholds(written: &Thresholds, path: &[&str], document: &mut Document<'_>) 
         for (name, value) in values {
             place.push(name);
             if !known.is_empty() && !known.contains(&name.as_str()) {
-                document.complain(&place, unknown_name(&format!("threshold of rule '{rule}'"), name, &known));
+                document.complain(&place, unknown_name(&format!("'{rule}' threshold"), name, &known));
             } else if !value.is_finite() || *value < 0.0 {
                 document.wrong(&place, "is not a threshold: write a number from 0");
             }
