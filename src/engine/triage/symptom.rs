@@ -2,7 +2,7 @@
 
 use crate::findings::Finding;
 use crate::report::Symptom;
-use crate::rules::Nature;
+use crate::rules::{Nature, RULES};
 use crate::scene::Scene;
 use crate::subject::Kind;
 
@@ -26,8 +26,9 @@ pub(super) fn worst(scene: &Scene<'_>) -> Option<Symptom> {
     })
 }
 
-fn rank(finding: &Finding) -> (bool, usize) {
+fn rank(finding: &Finding) -> (bool, usize, Option<usize>) {
     let kinds = [Kind::Service, Kind::Gateway, Kind::Client];
     let kind = kinds.iter().position(|kind| *kind == finding.subject.kind()).unwrap_or(kinds.len());
-    (finding.until().is_some(), kind)
+    let rule = RULES.iter().position(|rule| rule.id == finding.rule.id);
+    (finding.until().is_some(), kind, rule)
 }
