@@ -31,13 +31,14 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
         (Some(_), _) | (_, Some(_)) if surging.is_some() => {
             (ShapeKind::Surge, "originals rose, and callers suffer")
         }
-        (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, "slow, then errors"),
+        (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, ""),
         (Some(_), None) => (ShapeKind::SlowOnly, "slow, without more errors"),
-        (None, Some(_)) => (ShapeKind::ErrorsOnly, "errors, without waiting"),
+        (None, Some(_)) => (ShapeKind::ErrorsOnly, ""),
         (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
         (None, None) => (ShapeKind::Calm, "nothing that callers could see"),
     };
-    let sentence = if numbers.is_empty() { words.to_owned() } else { format!("{words}: {numbers}") };
+    let sentence =
+        [words, numbers.as_str()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
     Shape { kind, sentence }
 }
 
