@@ -27,6 +27,10 @@ use crate::sources::{Outlet, now};
 /// How often everything is evaluated, whatever the polling interval.
 pub const TICK: Duration = Duration::from_secs(1);
 
+/// How long after the polls of a second it is evaluated: by then healthy targets have answered, so that a verdict
+/// rests on this second's numbers and not on the last one's.
+const AFTER_ANSWERS: Duration = Duration::from_millis(250);
+
 /// Readings that may wait for the loop; sources wait when it is full, so memory stays bounded.
 const WAITING_READINGS: usize = 1_024;
 
@@ -53,7 +57,7 @@ pub struct App {
 }
 
 impl App {
-    /// Starts a source for every target. The first evaluation comes one [`TICK`] later. Must be called within a
+    /// Starts a source for every target. The first evaluation comes a little more than one [`TICK`] later. Must be called within a
     /// tokio runtime.
     pub fn start(
         config: &Config,
@@ -78,7 +82,7 @@ impl App {
             .iter()
             .map(|spec| (spec.component.clone(), RedisTarget::start(spec.clone(), interval, outlet.clone())))
             .collect();
-        let mut ticks = tokio::time::interval_at(Instant::now() + TICK, TICK);
+        let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);
         Ok(Self { engine, readings, ticks, recorder, recording_error: None, outlet, redis, tasks })
