@@ -22,8 +22,11 @@ use super::topology::{NodeLine, SeenShard, combine, read_nodes, read_shards, rea
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Source, now};
 
-/// What a refusal of INFO is not asked again before.
+/// How long a user who may not run INFO is not asked again.
 const AFTER_DENIAL: Duration = Duration::from_secs(30);
+
+/// How long a server that is too full to let us in is left alone.
+const AFTER_FULL: Duration = Duration::from_secs(5);
 
 /// The sections that are asked for; expensive ones are left out.
 const SECTIONS: &[&str] = &[
@@ -68,7 +71,8 @@ pub(super) struct NodeSource {
     slowlog_refused: bool,
     shards_unknown: bool,
     shape_refused: bool,
-    denied: Option<(Instant, Trouble)>,
+    /// Until when a refusal stands without being asked for again.
+    refused: Option<(Instant, Trouble)>,
 }
 
 impl NodeSource {
@@ -96,7 +100,7 @@ impl NodeSource {
             slowlog_refused: false,
             shards_unknown: false,
             shape_refused: false,
-            denied: None,
+            refused: None,
         }
     }
 
@@ -255,18 +259,10 @@ impl Source for NodeSource {
 
     async fn ask(&mut self) -> Reading {
         let mut reading = Reading::new(self.subject.clone(), now());
-        let outcome = match &self.denied {
-            Some((until, trouble)) if Instant::now() < *until => Err(trouble.clone()),
-            _ => {
-                self.denied = None;
-                let outcome = self.fill(&mut reading).await;
-                if let Err(trouble) = &outcome
-                    && trouble.kind == FaultKind::Denied
-                {
-                    self.denied = Some((Instant::now() + AFTER_DENIAL, trouble.clone()));
-                }
-                outcome
-            }
+        self.refused.take_if(|(until, _)| Instant::now() >= *until);
+        let outcome = match &self.refused {
+            Some((_, trouble)) => Err(trouble.clone()),
+            None => self.fill(&mut reading).await,
         };
         if let Err(trouble) = outcome {
             reading.at = now();
@@ -275,16 +271,24 @@ impl Source for NodeSource {
                 self.connection = None;
                 self.board.hasten();
             }
+            let pause = match trouble.kind {
+                FaultKind::Denied => Some(AFTER_DENIAL),
+                FaultKind::Busy if self.connection.is_none() => Some(AFTER_FULL),
+                _ => None,
+            };
+            if self.refused.is_none() {
+                self.refused = pause.map(|pause| (Instant::now() + pause, trouble.clone()));
+            }
             if trouble.kind == FaultKind::Auth {
                 self.board.tell(Report::Refused(trouble));
             }
         }
-        reading.sample(
-            &self.subject,
-            metric::REDIS_OUR_COMMANDS,
-            Value::Counter(self.cost.commands() as f64),
-        );
-        reading.sample(&self.subject, metric::REDIS_OUR_BYTES, Value::Counter(self.cost.bytes() as f64));
+        // A sample says that the node answered, so a failure carries none.
+        if !reading.samples.is_empty() {
+            let (commands, bytes) = (self.cost.commands() as f64, self.cost.bytes() as f64);
+            reading.sample(&self.subject, metric::REDIS_OUR_COMMANDS, Value::Counter(commands));
+            reading.sample(&self.subject, metric::REDIS_OUR_BYTES, Value::Counter(bytes));
+        }
         reading
     }
 }

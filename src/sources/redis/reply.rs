@@ -50,3 +50,60 @@ pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
             .map(|pair| &pair[1]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::scan::read_scan;
+    use super::super::slowlog::{Progress, read_slowlog};
+    use super::super::topology::{combine, read_shards, read_slots};
+    use super::*;
+
+    const WORDS: &[&str] =
+        &["slots", "nodes", "id", "endpoint", "ip", "port", "role", "master", "health", "fail", "?", ""];
+
+    /// Any reply, with the words in it that readers look for.
+    fn any_reply() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Nil),
+            any::<i64>().prop_map(Value::Int),
+            (0_i64..20_000).prop_map(Value::Int),
+            prop::collection::vec(any::<u8>(), 0..12).prop_map(Value::BulkString),
+            prop::sample::select(WORDS).prop_map(|word| Value::BulkString(word.into())),
+            prop::sample::select(WORDS).prop_map(|word| Value::SimpleString(word.to_owned())),
+        ];
+        leaf.prop_recursive(5, 64, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::Array),
+                prop::collection::vec((inner.clone(), inner.clone()), 0..6).prop_map(Value::Map),
+                inner.prop_map(|data| Value::Attribute { data: Box::new(data), attributes: vec![] }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_reply_is_read_without_a_panic(reply in any_reply()) {
+            let _ = read_scan(&reply);
+            for shards in [read_shards(&reply), read_slots(&reply)] {
+                let _ = combine(shards, &[]);
+            }
+            for entry in read_slowlog(&reply).unwrap_or_default() {
+                let _ = Progress::default().take(vec![entry.clone()]);
+                let _ = entry.to_event(true);
+            }
+        }
+
+        #[test]
+        fn maps_and_flat_arrays_are_the_same(
+            pairs in prop::collection::vec(("[a-z]{1,6}", any_reply()), 0..6),
+            name in "[a-z]{1,6}",
+        ) {
+            let key = |name: &String| Value::BulkString(name.clone().into_bytes());
+            let flat = Value::Array(pairs.iter().flat_map(|(name, value)| [key(name), value.clone()]).collect());
+            let map = Value::Map(pairs.iter().map(|(name, value)| (key(name), value.clone())).collect());
+            prop_assert_eq!(field(&flat, &name), field(&map, &name));
+        }
+    }
+}

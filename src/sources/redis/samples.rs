@@ -63,7 +63,10 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
     add(reading, node, metric::REDIS_KEYS, info.keys.map(Value::Gauge));
     let link = info.text("master_link_status").map(|status| f64::from(u8::from(status == "up")));
     add(reading, node, metric::REDIS_REPLICATION_UP, link.map(Value::Gauge));
-    for (word, count) in info.errors.iter().take(ERRORS_SHOWN) {
+    // Modules and scripts can make up any number of words: those that are replied most often are kept.
+    let mut errors = info.errors.clone();
+    errors.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (word, count) in errors.iter().take(ERRORS_SHOWN) {
         reading.part(node, metric::REDIS_ERRORS, word, Value::Counter(*count));
     }
     if !info.commands.is_empty() {

@@ -307,7 +307,7 @@ fn count(reply: &Value) -> Option<u64> {
 }
 
 /// The next cursor and the keys of a SCAN reply.
-fn read_scan(reply: &Value) -> Option<(u64, Vec<&[u8]>)> {
+pub(super) fn read_scan(reply: &Value) -> Option<(u64, Vec<&[u8]>)> {
     let [cursor, keys] = items(reply)? else { return None };
     let cursor = text(cursor)?.parse().ok()?;
     Some((cursor, items(keys)?.iter().filter_map(bytes).collect()))
