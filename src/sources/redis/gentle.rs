@@ -20,6 +20,9 @@ const BUSY: f64 = 0.9;
 /// How many times its median the execution of INFO may take, and the least that matters, in microseconds.
 const SLOW_INFO: (f64, f64) = (10.0, 1_000.0);
 
+/// How many looks in a row have to show it: one alone may be the machine's moment, not the node's.
+const LOOKS_TO_BELIEVE: u32 = 3;
+
 /// How many looks the median is over.
 const LOOKS: usize = 31;
 
@@ -32,6 +35,7 @@ pub(super) struct Gentle {
     info_calls: Option<(f64, f64)>,
     cpu: Option<(f64, f64)>,
     costs: VecDeque<f64>,
+    suffering: u32,
 }
 
 impl Gentle {
@@ -47,7 +51,18 @@ impl Gentle {
 
     /// Looks at an answer; says why when the node begins to be spared.
     pub(super) fn watch(&mut self, info: &Info<'_>, now: Instant) -> Option<String> {
-        let reason = self.slow_info(info).or(self.busy_thread(info))?;
+        let (slow, busy) = (self.slow_info(info), self.busy_thread(info));
+        let Some(reason) = slow.or(busy) else {
+            // While the node is spared most looks lack the figures of INFO and say nothing about them.
+            if !info.commands.is_empty() {
+                self.suffering = 0;
+            }
+            return None;
+        };
+        self.suffering += 1;
+        if self.suffering < LOOKS_TO_BELIEVE {
+            return None;
+        }
         let begins = self.spare_until.is_none_or(|until| now >= until);
         self.spare_until = Some(now + SPARED_FOR);
         begins.then_some(reason)
@@ -105,12 +120,17 @@ mod tests {
         let at = |second: u32| start + Duration::from_secs(u64::from(second));
         assert!(gentle.wants_commandstats(at(1)));
         assert_eq!(gentle.watch(&Info::parse(&look(1, 0.0)), at(1)), None);
-        assert!(gentle.watch(&Info::parse(&look(2, 0.95)), at(2)).unwrap().contains("95 %"));
-        assert_eq!(gentle.watch(&Info::parse(&look(3, 1.93)), at(3)), None);
-        assert_eq!([3, 4, 5].map(|second| gentle.wants_commandstats(at(second))), [false, false, false]);
-        assert!(gentle.wants_commandstats(at(6)));
-        assert_eq!(gentle.watch(&Info::parse(&look(40, 2.0)), at(40)), None);
+        assert_eq!(gentle.watch(&Info::parse(&look(2, 0.95)), at(2)), None);
+        assert_eq!(gentle.watch(&Info::parse(&look(3, 1.90)), at(3)), None);
+        assert!(gentle.wants_commandstats(at(4)));
+        assert!(gentle.watch(&Info::parse(&look(4, 2.85)), at(4)).unwrap().contains("95 %"));
+        assert_eq!(gentle.watch(&Info::parse(&look(5, 3.80)), at(5)), None);
+        assert_eq!([5, 6, 8].map(|second| gentle.wants_commandstats(at(second))), [false, false, false]);
+        assert!(gentle.wants_commandstats(at(9)));
+        let calm = format!("{}cmdstat_info:calls=1,usec=80\n", look(40, 4.0));
+        assert_eq!(gentle.watch(&Info::parse(&calm), at(40)), None);
         assert!(gentle.wants_commandstats(at(40)) && gentle.wants_commandstats(at(41)));
+        assert_eq!(gentle.watch(&Info::parse(&look(41, 4.95)), at(41)), None, "it has to last again");
     }
 
     #[test]
@@ -123,7 +143,10 @@ mod tests {
             let text = format!("cmdstat_info:calls={calls},usec={usec}\n");
             assert_eq!(gentle.watch(&Info::parse(&text), now), None);
         }
-        let text = format!("cmdstat_info:calls=20,usec={}\n", usec + 4_000.0);
-        assert!(gentle.watch(&Info::parse(&text), now).unwrap().contains("4.0 ms"));
+        for (calls, spares) in [(20, false), (21, false), (22, true)] {
+            usec += 4_000.0;
+            let text = format!("cmdstat_info:calls={calls},usec={usec}\n");
+            assert_eq!(gentle.watch(&Info::parse(&text), now).is_some(), spares, "{calls}");
+        }
     }
 }
