@@ -171,3 +171,43 @@ fn with_finite_numbers(mut reading: Reading) -> Reading {
     reading.samples.retain(|sample| is_finite(&sample.value));
     reading
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::histogram::Histogram;
+    use headwater_engine::metric::MetricName;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_say_nothing_are_left_out_and_the_rest_is_kept() {
+        let subject: Subject = "service/a@h:1".parse().unwrap();
+        let mut reading = Reading::new(subject.clone(), now());
+        let histogram = |sum| {
+            Value::Histogram(Arc::new(Histogram {
+                bounds: [1.0].into(),
+                counts: [2.0].into(),
+                count: 2.0,
+                sum,
+            }))
+        };
+        for (index, value) in [
+            Value::Gauge(f64::NAN),
+            Value::Gauge(1.0),
+            Value::Counter(f64::INFINITY),
+            histogram(Some(f64::NAN)),
+            histogram(None),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            reading.sample(&subject, MetricName::Free(index.to_string().into()), value);
+        }
+        let kept: Vec<_> = with_finite_numbers(reading)
+            .samples
+            .iter()
+            .map(|sample| sample.metric.as_str().to_owned())
+            .collect();
+        assert_eq!(kept, ["1", "4"]);
+    }
+}

@@ -130,6 +130,7 @@ fn wrong_arguments_are_64_with_the_fix() {
         ),
         (&["triage", "redis://h", "--record", "/nonexistent/a"], "recording '/nonexistent/a' cannot be used"),
         (&["triage", "redis://h", "--record", "/dev/full"], "No space left on device"),
+        (&["replay", "/nonexistent/\x1b[31m"], "recording '/nonexistent/\u{fffd}[31m' cannot be used"),
         (&["replay", &not_ours], "is not a recording of headwater"),
         (&["replay", &not_ours, "--speed=-1"], "is not a speed"),
         (&["explain", "shard-hott"], "unknown rule 'shard-hott': did you mean 'shard-hot'?"),
@@ -272,6 +273,23 @@ fn an_interrupted_triage_says_what_it_knows() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["conclusion"], "clear");
+}
+
+#[test]
+fn a_recording_that_cannot_go_on_is_said_and_the_triage_goes_on() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let (target, pipe) = (format!("redis://{}", server.address()), home.path("pipe"));
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        // The header is read, then nobody listens any more.
+        move || std::fs::File::open(pipe).unwrap().read(&mut [0; 16]).unwrap()
+    });
+    let ran = home.run(&["triage", &target, "--for", "3s", "--format", "json", "--record", &pipe]);
+    assert_eq!(reader.join().unwrap(), 16);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.err.contains("Broken pipe") && ran.err.contains("check the path"), "{ran:?}");
+    assert_eq!(ran.json()["conclusion"], "clear");
 }
 
 #[test]

@@ -158,6 +158,10 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:4: 'url' = 'http://h/metrics' stands twice: its requests would be counted twice; remove one".to_owned(),
         ),
         (
+            &format!("{redis}address_map = {{ \"10.0.0.1\" = \"127.0.0.1:7001\" }}\n"),
+            "hw.toml:4: '10.0.0.1' is not an address: write \"HOST:PORT\" = \"HOST:PORT\", announced = dialled".to_owned(),
+        ),
+        (
             &format!("{redis}link_scope = \"rack\"\n"),
             "hw.toml:4: 'link_scope' = 'rack' is not 'host' or 'node'".to_owned(),
         ),
@@ -201,7 +205,22 @@ fn all_problems_are_told_at_once_in_the_order_of_lines() {
 }
 
 #[test]
+fn a_component_that_stands_twice_is_said_at_both_places() {
+    let twice = "[[metrics]]\nurl = \"http://h\"\n[[component]]\nsubject = \"service/a\"\n[[component]]\nsubject = \"service/a\"\n";
+    assert_eq!(
+        complaints(twice),
+        [4, 6].map(|line| format!(
+            "hw.toml:{line}: 'subject' = 'service/a' stands twice: put its keys into one [[component]]"
+        ))
+    );
+}
+
+#[test]
 fn an_escape_sequence_in_the_file_does_not_reach_the_terminal() {
+    let named =
+        Config::parse("name = \"\\u001b[31mred\"\n[[redis]]\nname = \"f\"\nurl = \"redis://h\"\n", "hw.toml")
+            .unwrap();
+    assert_eq!(named.settings.name, "\\x1b[31mred");
     let complaint = complaints("\"x\\u001b[31m\" = 1\n").remove(0);
     assert!(!complaint.contains('\x1b') && complaint.contains("\\x1b[31m"), "{complaint}");
 }

@@ -55,8 +55,11 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes one line to standard error.
+/// Writes one line to standard error. What it quotes may come from anywhere, file names too: nothing in it steers
+/// the terminal.
 pub(super) fn say(line: impl Display) {
+    let line: String =
+        line.to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     // There is nobody left to tell when standard error is closed.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

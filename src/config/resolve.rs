@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_engine::settings::Component;
-use headwater_engine::{Kind, Settings, Subject};
+use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
 use super::Config;
 use super::file::{ComponentTable, ConfigFile, LinkScope, MetricsTable, RedisTable, Thresholds};
 use super::place::{ConfigError, Document, unknown_name};
-use super::target::{RedisAddress, metrics_place, without_secrets};
+use super::target::{RedisAddress, is_host_and_port, metrics_place, without_secrets};
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
 use crate::sources::redis::{RedisSpec, TlsSpec};
@@ -28,7 +28,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     };
     let mut settings = Settings::default();
     if let Some(name) = &file.name {
-        settings.name.clone_from(name);
+        settings.name = RemoteText::new(name).as_str().to_owned();
     }
     if let Some(interval) = file.interval {
         if !INTERVALS.contains(&interval.0) {
@@ -60,7 +60,16 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         }
     }
     for (index, table) in file.component.iter().enumerate() {
-        component(table, &index.to_string(), &mut components, &mut document);
+        let index = index.to_string();
+        if file.component.iter().filter(|other| other.subject == table.subject).count() > 1
+            && table.subject.is_some()
+        {
+            document.wrong(
+                &["component", &index, "subject"],
+                "stands twice: put its keys into one [[component]]",
+            );
+        }
+        component(table, &index, &mut components, &mut document);
     }
     if file.redis.is_empty() && file.metrics.is_empty() {
         document.complain(
@@ -200,6 +209,19 @@ fn redis_spec(
         document,
     )
     .or(spec.password);
+    for (announced, dialled) in &table.address_map {
+        for address in [announced, dialled] {
+            if !is_host_and_port(address) {
+                document.complain(
+                    &["redis", index, "address_map", announced],
+                    format!(
+                        "'{}' is not an address: write \"HOST:PORT\" = \"HOST:PORT\", announced = dialled",
+                        RemoteText::new(address)
+                    ),
+                );
+            }
+        }
+    }
     spec.address_map.clone_from(&table.address_map);
     Some(spec)
 }
@@ -279,7 +301,8 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
             if callee != subject && !depends_on.contains(&callee) {
                 depends_on.push(callee.clone());
             }
-            stages.insert(stage.clone(), callee);
+            // Labels of pages are cleaned in the same way, so that the two still meet.
+            stages.insert(RemoteText::new(stage).as_str().to_owned(), callee);
         }
     }
     for (metric, value) in &table.baselines {

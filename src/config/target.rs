@@ -68,6 +68,12 @@ pub(super) fn metrics_place(text: &str) -> Result<String, &'static str> {
     host_and_port(place, default_port).ok_or(NOT_METRICS)
 }
 
+/// Whether a text is `host:port`, with both.
+pub(super) fn is_host_and_port(text: &str) -> bool {
+    // Port 0 is no port, so it tells whether the text has one of its own.
+    host_and_port(text, 0).is_some()
+}
+
 fn host_and_port(place: &str, default_port: u16) -> Option<String> {
     let bracket_end = place.rfind(']').map_or(0, |end| end + 1);
     let (host, port) = match place[bracket_end..].rsplit_once(':') {
