@@ -191,6 +191,16 @@ impl Scene<'_> {
         self.world.shard(shard)?.nodes.iter().find(|node| node.primary).map(|node| &node.subject)
     }
 
+    /// What is missing of a shard's primary, where it gives no number: its replicas do not speak for it.
+    pub fn unseen_primary(
+        &self,
+        shard: &Subject,
+        of_node: impl Fn(&Subject) -> Option<Seen>,
+    ) -> Option<String> {
+        let primary = self.primary(shard)?;
+        of_node(primary).is_none().then(|| self.missing(primary))
+    }
+
     /// What a histogram gained between two moments, over all instances of `subject`.
     pub fn distribution_between(
         &self,

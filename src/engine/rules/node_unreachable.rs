@@ -76,7 +76,8 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
             Some(limits.of("silence")),
             None,
         )],
-    )
-    .dated(since);
+    );
+    // One that never answered was so before anybody looked.
+    let breach = if state.last_data.is_some() { breach.dated(since) } else { breach.certain() };
     if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
 }

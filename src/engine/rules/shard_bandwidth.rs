@@ -73,6 +73,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if let Some(link) = link {
         let share = bytes.value / link;
         if share < limits.of("link") {
+            if let Some(missing) = scene.unseen_primary(shard, |node| link_load(scene, node)) {
+                return Judgement::Unknown(missing);
+            }
             return Judgement::Clear(format!("{shown}, {} of its link", show(share, Unit::Ratio)));
         }
         let limit = Baseline::new(link, BaselineFrom::Declared);
@@ -94,6 +97,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     judge_without_link(scene, shard, limits, &Undeclared { node, bytes, answers })
 }
 
+/// A time to answer below which nothing is slow, as in slow-to-answer.
+const SLOW_ANSWER: f64 = 0.005;
+
 struct Undeclared {
     node: Subject,
     bytes: Seen,
@@ -108,12 +114,27 @@ fn judge_without_link(
 ) -> Judgement {
     let Undeclared { node, bytes, answers } = seen;
     let shown = show(bytes.value, Unit::BytesPerSecond);
-    let slow = answers
-        .of(shard)
-        .zip(answers.median_of_others(shard))
-        .is_some_and(|(own, others)| own >= 0.005 && own >= limits.of("skew") * others);
-    if bytes.value < limits.of("floor") || !slow {
-        return Judgement::Clear(format!("{shown}, and it answers as fast as the others (no link declared)"));
+    if let Some(missing) = scene.unseen_primary(shard, |node| link_load(scene, node)) {
+        return Judgement::Unknown(missing);
+    }
+    if bytes.value < limits.of("floor") {
+        return Judgement::Clear(format!("{shown}: no link is that small"));
+    }
+    let Some(own) = answers.of(shard) else {
+        return Judgement::Unknown(format!("{shown}, but no time to answer and no declared link"));
+    };
+    let answers_in = show(own, Unit::Seconds);
+    let slow = match answers.median_of_others(shard) {
+        Some(others) => own >= SLOW_ANSWER && own >= limits.of("skew") * others,
+        None if own < SLOW_ANSWER => false,
+        None => {
+            return Judgement::Unknown(format!(
+                "{shown}, answers in {answers_in}, no other shard to compare with: declare its 'link'"
+            ));
+        }
+    };
+    if !slow {
+        return Judgement::Clear(format!("{shown}, and it answers in {answers_in} (no link declared)"));
     }
     let group =
         scene.shards("bytes", &shard.component_of(), |node| link_load(scene, node).map(|seen| seen.value));

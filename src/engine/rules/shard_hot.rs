@@ -50,10 +50,14 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     let group = busy_shards(scene, &shard.component_of());
     let shown = show(busy.value, Unit::Ratio);
+    let unseen = scene.unseen_primary(shard, |node| node_busy(scene, node));
     let Some(others) = group.median_of_others(shard) else {
         return Judgement::Clear(format!("{shown} busy; one shard has no others to compare with"));
     };
     let limit = limits.of("cpu").max(others * limits.of("skew"));
+    if let Some(missing) = unseen.filter(|_| busy.value < limit) {
+        return Judgement::Unknown(missing);
+    }
     if busy.value < limit {
         return Judgement::Clear(format!("{shown} busy, the others' median {}", show(others, Unit::Ratio)));
     }

@@ -37,6 +37,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     let shown = show(busy.value, Unit::Ratio);
     if busy.value < limits.of("cpu") {
+        if let Some(missing) = scene.unseen_primary(shard, |node| node_busy(scene, node)) {
+            return Judgement::Unknown(missing);
+        }
         return Judgement::Clear(format!("busiest node uses {shown} of its executing thread"));
     }
     let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limits.of("cpu")), None)];

@@ -9,6 +9,7 @@ use crate::reading::SlowCommand;
 use crate::report::{KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::slot::slot_of;
+use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::world::keys_of;
@@ -50,19 +51,14 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(place) = scene.world.shard(shard) else {
         return Judgement::Unknown("no such shard any more".to_owned());
     };
-    let mut worst: Option<(usize, &Subject)> = None;
-    let mut readable = false;
-    for node in &place.nodes {
-        let Some(state) = scene.world.source(&node.subject) else { continue };
-        readable |= scene.latest(&node.subject, REDIS_ANSWER_TIME).is_some()
-            && !state.unavailable.iter().any(|(what, _)| what.as_str().starts_with("SLOWLOG"));
-        let count = counted(scene, &node.subject, limits).count();
-        if worst.is_none_or(|(most, _)| count > most) {
-            worst = Some((count, &node.subject));
-        }
-    }
-    let Some((count, node)) = worst.filter(|_| readable) else {
-        return Judgement::Unknown(format!("slow log not readable: {}", scene.missing(shard)));
+    // The primary runs the writes and most reads: another node's log does not speak for it.
+    let readable = scene.primary(shard).is_some_and(|node| is_readable(scene, node));
+    let counts =
+        place.nodes.iter().map(|node| (counted(scene, &node.subject, limits).count(), &node.subject));
+    let worst = counts.max_by_key(|(count, _)| *count);
+    let (count, node) = match worst {
+        Some(worst) if readable || worst.0 as f64 > limits.of("entries") => worst,
+        _ => return Judgement::Unknown(format!("slow log not readable: {}", scene.missing(shard))),
     };
     if count as f64 <= limits.of("entries") {
         return Judgement::Clear(format!(
@@ -104,6 +100,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         })
         .collect();
     breach.judged()
+}
+
+fn is_readable(scene: &Scene<'_>, node: &Subject) -> bool {
+    let offers =
+        |state: &SourceState| !state.unavailable.iter().any(|(what, _)| what.as_str().starts_with("SLOWLOG"));
+    scene.latest(node, REDIS_ANSWER_TIME).is_some() && scene.world.source(node).is_some_and(offers)
 }
 
 fn counted<'a>(

@@ -15,8 +15,8 @@ use crate::subject::Subject;
 pub(super) static RULE: Rule = Rule {
     id: "slow-to-answer",
     title: "a shard takes longer to answer than its peers",
-    doc: "Our own time to an INFO reply, over a connection that is already open (the median of the last five), \
-          is at least three times the median of the other shards and at least 5 ms. A standalone server is \
+    doc: "Our own time to an INFO reply, over a connection that is already open (the median of the last five, or \
+          how long an answer has been outstanding), is at least three times the median of the other shards and at least 5 ms. A standalone server is \
           compared with its own earlier time, else with ten times the floor. It is evidence for other rules and \
           convicts nothing alone: the cause may be the server, its link, or the way from here. If our own loop \
           is late, or all shards slow down together, the observer or the network between is the suspect and the \
@@ -87,11 +87,18 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             "all shards answer slowly together: look at the way from here first".to_owned(),
         );
     }
-    Judgement::Clear(format!("answers in {shown}"))
+    match scene.unseen_primary(shard, |node| node_answer_time(scene, node)) {
+        Some(missing) => Judgement::Unknown(missing),
+        None => Judgement::Clear(format!("answers in {shown}")),
+    }
 }
 
-/// A node's present time to answer: the median of the last five, so that one hiccup of ours accuses nobody.
+/// A node's present time to answer: how long an answer that is late has been outstanding, else the median of the
+/// last five, so that one hiccup of ours accuses nobody.
 pub(super) fn node_answer_time(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
+    if let Some(since) = scene.world.source(node).and_then(|state| state.late_since) {
+        return Some(Seen { value: scene.now.seconds_after(since), at: scene.now });
+    }
     scene.present_median(node, REDIS_ANSWER_TIME)
 }
 
