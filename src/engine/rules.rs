@@ -46,7 +46,9 @@ pub static RULES: &[&Rule] = &[
 ];
 
 pub(crate) use big_key::TROUBLES as BIG_KEY_TROUBLES;
-pub(crate) use hit_but_slow::operations as client_operations;
+pub(crate) use hit_but_slow::{
+    operations as client_operations, operations_between as client_operations_between,
+};
 
 /// The rule with this id.
 pub fn by_id(id: &str) -> Option<&'static Rule> {

@@ -268,6 +268,22 @@ impl Scene<'_> {
 
     /// The stages of a service's requests over the last ten seconds, longest first; empty when it has none.
     pub fn stages(&self, service: &Subject) -> Vec<Stage> {
+        self.stages_of(service, |name| {
+            let at = self.last_scrape(service, STAGE_DURATION, Some(name))?;
+            Some((at - Duration::from_secs(10), at))
+        })
+    }
+
+    /// The stages of a service's requests between two moments, longest first; empty when it has none.
+    pub fn stages_between(&self, service: &Subject, from: Moment, to: Moment) -> Vec<Stage> {
+        self.stages_of(service, |_| Some((from, to)))
+    }
+
+    fn stages_of(
+        &self,
+        service: &Subject,
+        span: impl Fn(&RemoteText) -> Option<(Moment, Moment)>,
+    ) -> Vec<Stage> {
         let names: std::collections::BTreeSet<RemoteText> = self
             .world
             .parts(service)
@@ -278,9 +294,8 @@ impl Scene<'_> {
         let mut stages: Vec<Stage> = names
             .into_iter()
             .filter_map(|name| {
-                let at = self.last_scrape(service, STAGE_DURATION, Some(&name))?;
-                let from = at - Duration::from_secs(10);
-                let gained = self.distribution_between(service, STAGE_DURATION, Some(&name), from, at)?;
+                let (from, to) = span(&name)?;
+                let gained = self.distribution_between(service, STAGE_DURATION, Some(&name), from, to)?;
                 Some(Stage {
                     spent_in: spent_in.and_then(|stages| stages.get(name.as_str())).cloned(),
                     mean: gained.mean()?,

@@ -16,8 +16,8 @@ use crate::subject::{Kind, Subject};
 
 /// The triage of one moment.
 pub fn report(scene: &Scene<'_>) -> Report {
-    let symptom = symptom::worst(scene);
-    let suspects = suspects::ranked(scene, symptom.as_ref());
+    let suffering = symptom::worst(scene);
+    let suspects = suspects::ranked(scene, suffering.as_ref());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);
     let unknown = unknown(scene, &verdicts);
@@ -28,10 +28,10 @@ pub fn report(scene: &Scene<'_>) -> Report {
         at: scene.now,
         conclusion,
         shape: shape::of(scene),
-        chain: chain::of(scene, symptom.as_ref(), &suspects),
-        next_step: next_step(scene, conclusion, symptom.is_some(), &suspects, &unknown),
+        chain: chain::of(scene, suffering.as_ref(), &suspects),
+        next_step: next_step(scene, conclusion, suffering.is_some(), &suspects, &unknown),
         cost: cost(scene),
-        symptom,
+        symptom: suffering.map(|suffering| suffering.symptom),
         verdicts,
         suspects,
         exonerated,

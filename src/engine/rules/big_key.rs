@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     title: "a key on a troubled shard is big",
     doc: "On a shard that is hot, saturated, short of bandwidth, slow to answer or busy with slow commands, a \
           scan found a value of at least 512 KiB or a collection of at least 5000 elements. On a shard without \
-          trouble a big key is no finding. The scan reads on a replica where there is one, within a budget of \
+          trouble a big key is no finding, and alone it convicts nobody, because its size does not say who reads \
+          it: it names the key behind what the shard is short of. The scan reads on a replica where there is one, within a budget of \
           server CPU. A deployment that stores KV-cache blocks sets the limit to 16 MiB.",
     next: "see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a \
            smaller encoding; delete it with UNLINK, never with DEL",
@@ -86,7 +87,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             None,
         )],
     )
-    .certain();
+    .certain()
+    // Nothing here says that anybody reads it: alone it convicts nobody.
+    .with_rival(&RULE.rivals[0]);
     breach.keys = big.iter().take(5).map(|key| named(key, shard)).collect();
     breach.judged()
 }

@@ -1,12 +1,15 @@
 //! The cache hits as often as ever, and reads are slow.
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::histogram::Percentile;
 use crate::metric::{DB_DURATION, REDIS_HITS, REDIS_MISSES, Unit};
 use crate::quantity::show;
 use crate::report::Role;
 use crate::scene::{Observed, Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "hit-but-slow",
@@ -108,10 +111,27 @@ pub(crate) fn slowest_reads(scene: &Scene<'_>, redis: &Subject) -> Option<(Subje
 }
 
 /// The operations that a caller reports, each with its present 99th percentile.
-pub(crate) fn operations(
+pub(crate) fn operations(scene: &Scene<'_>, caller: &Subject) -> Vec<(Option<RemoteText>, Observed)> {
+    operation_names(scene, caller)
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), scene.p99(caller, DB_DURATION, name.as_ref())?.ok()?)))
+        .collect()
+}
+
+/// The operations that a caller reports, each with its 99th percentile between two moments.
+pub(crate) fn operations_between(
     scene: &Scene<'_>,
     caller: &Subject,
-) -> Vec<(Option<crate::text::RemoteText>, Observed)> {
+    (from, to): (Moment, Moment),
+) -> Vec<(Option<RemoteText>, Percentile)> {
+    let p99 = |name: &Option<RemoteText>| {
+        scene.distribution_between(caller, DB_DURATION, name.as_ref(), from, to)?.percentile(0.99)
+    };
+    let names = operation_names(scene, caller).into_iter();
+    names.filter_map(|name| p99(&name).map(|p99| (name, p99))).collect()
+}
+
+fn operation_names(scene: &Scene<'_>, caller: &Subject) -> Vec<Option<RemoteText>> {
     let mut names: Vec<_> = scene
         .world
         .parts(caller)
@@ -120,7 +140,4 @@ pub(crate) fn operations(
     names.sort();
     names.dedup();
     names
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), scene.p99(caller, DB_DURATION, name.as_ref())?.ok()?)))
-        .collect()
 }

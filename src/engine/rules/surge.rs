@@ -72,7 +72,7 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
         ));
     }
     let seen = Seen { value: retries, at: attempts.at };
-    let limit = healthy.typical * limits.of("rise");
+    let limit = healthy.typical.max(limits.of("floor")) * limits.of("rise");
     Breach::new(
         format!("{shown}, retries flat at {}", show(retries, Unit::Ratio)),
         format!("traffic {}", times(rise)),

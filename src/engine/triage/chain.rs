@@ -1,22 +1,21 @@
 //! From the symptom down to the cause, each link with its number.
 
+use super::symptom::Suffering;
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Link, Suspect, Symptom};
-use crate::rules::client_operations;
+use crate::rules::{client_operations, client_operations_between};
 use crate::scene::Scene;
 
 /// The chain from the symptom to the first suspect; only the symptom when there is none.
-pub(super) fn of(scene: &Scene<'_>, symptom: Option<&Symptom>, suspects: &[Suspect]) -> Vec<Link> {
-    let Some(symptom) = symptom else { return vec![] };
-    let service = symptom.subject.component_of();
+pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[Suspect]) -> Vec<Link> {
+    let Some(Suffering { symptom, service, ended, stages }) = suffering else { return vec![] };
     let mut links = vec![Link { subject: symptom.subject.clone(), text: short(symptom) }];
     let Some(cause) = suspects.first() else { return links };
     let component = cause.subject.component_of();
-    let stages = scene.stages(&service);
     let stage = stages.iter().find(|stage| match &stage.spent_in {
         Some(spent_in) => scene.graph.below(spent_in).contains_key(&component),
-        None => component == service,
+        None => component == *service,
     });
     links.extend(stage.map(|stage| Link {
         subject: service.clone(),
@@ -28,20 +27,25 @@ pub(super) fn of(scene: &Scene<'_>, symptom: Option<&Symptom>, suspects: &[Suspe
         ),
     }));
     if component.kind() == crate::subject::Kind::Redis {
-        let slowest = client_operations(scene, &service)
-            .into_iter()
-            .max_by(|(_, one), (_, other)| one.p99.number().total_cmp(&other.p99.number()));
-        links.extend(slowest.map(|(name, observed)| Link {
+        let operations = match ended {
+            Some(span) => client_operations_between(scene, service, *span),
+            None => {
+                client_operations(scene, service).into_iter().map(|(name, seen)| (name, seen.p99)).collect()
+            }
+        };
+        let slowest =
+            operations.into_iter().max_by(|(_, one), (_, other)| one.number().total_cmp(&other.number()));
+        links.extend(slowest.map(|(name, p99)| Link {
             subject: service.clone(),
             text: format!(
                 "{} {}{}",
                 name.map_or("read".to_owned(), |name| name.as_str().to_owned()),
-                observed.p99.sign(),
-                show(observed.p99.number(), Unit::Seconds)
+                p99.sign(),
+                show(p99.number(), Unit::Seconds)
             ),
         }));
     }
-    if component != service {
+    if component != *service {
         let short =
             scene.findings.get(&cause.rule, &cause.subject).and_then(|finding| finding.breach.as_ref());
         links.extend(short.map(|breach| Link { subject: cause.subject.clone(), text: breach.short.clone() }));

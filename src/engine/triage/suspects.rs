@@ -1,7 +1,9 @@
 //! Candidate causes: which findings accuse, what they absorb, and in which order they are named.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use super::symptom::Suffering;
 use crate::findings::Finding;
 use crate::report::{Confidence, KeyEvidence, Suspect, Symptom, Verdict};
 use crate::rules::{Nature, RULES};
@@ -11,20 +13,23 @@ use crate::subject::Subject;
 /// Share of the symptom's time that must be spent in a dependency for its trouble to explain the symptom.
 const EXPLAINING_SHARE: f64 = 0.3;
 
+/// For this long after its end a cause can still be what callers suffer from: queues drain, windows widen.
+const LINGERING: Duration = Duration::from_secs(60);
+
 /// The suspects, guilty first, best first.
-pub(super) fn ranked(scene: &Scene<'_>, symptom: Option<&Symptom>) -> Vec<Suspect> {
+pub(super) fn ranked(scene: &Scene<'_>, suffering: Option<&Suffering>) -> Vec<Suspect> {
     let accusing: Vec<&Finding> = scene
         .findings
         .iter()
         .filter(|finding| finding.rule.nature != Nature::Symptom && finding.counts())
         .collect();
-    let reachable = symptom.map(|symptom| reachable(scene, &symptom.subject));
+    let reachable = suffering.map(|suffering| reachable(scene, &suffering.service));
     let mut suspects: Vec<(usize, f64, Suspect)> = accusing
         .iter()
         .filter(|finding| !is_absorbed(finding, &accusing))
         .filter_map(|finding| {
             let place = RULES.iter().position(|rule| rule.id == finding.rule.id)?;
-            let suspect = suspect(scene, finding, &accusing, symptom, reachable.as_ref())?;
+            let suspect = suspect(scene, finding, &accusing, suffering, reachable.as_ref())?;
             Some((place, finding.breach.as_ref()?.severity, suspect))
         })
         .collect();
@@ -42,13 +47,17 @@ pub(super) fn ranked(scene: &Scene<'_>, symptom: Option<&Symptom>) -> Vec<Suspec
 }
 
 /// What can be the cause of a symptom: all that the subject calls, and all that calls it.
-fn reachable(scene: &Scene<'_>, symptom: &Subject) -> BTreeSet<Subject> {
-    let component = symptom.component_of();
-    scene.graph.below(&component).into_keys().chain(scene.graph.above(&component).into_keys()).collect()
+fn reachable(scene: &Scene<'_>, service: &Subject) -> BTreeSet<Subject> {
+    scene.graph.below(service).into_keys().chain(scene.graph.above(service).into_keys()).collect()
 }
 
+/// Whether one finding explains another. What has a rival itself explains no mechanism that has none: the
+/// evidence of a resource that is used up is never discounted for a guess.
 fn absorbs(one: &Finding, other: &Finding) -> bool {
+    let is_open = |finding: &Finding| finding.breach.as_ref().is_some_and(|breach| !breach.rivals.is_empty());
+    let is_stronger = other.rule.nature == Nature::Mechanism && !is_open(other) && is_open(one);
     one.rule.absorbs.contains(&other.rule.id)
+        && !is_stronger
         && (one.subject.contains(&other.subject) || other.subject.contains(&one.subject))
 }
 
@@ -60,13 +69,14 @@ fn suspect(
     scene: &Scene<'_>,
     finding: &Finding,
     accusing: &[&Finding],
-    symptom: Option<&Symptom>,
+    suffering: Option<&Suffering>,
     reachable: Option<&BTreeSet<Subject>>,
 ) -> Option<Suspect> {
     let breach = finding.breach.as_ref()?;
     let component = finding.subject.component_of();
-    let in_reach = reachable.is_some_and(|reachable| reachable.contains(&component));
-    let share = symptom.and_then(|symptom| share_of(scene, symptom, &component));
+    let apart = suffering.and_then(|suffering| apart_in_time(finding, suffering));
+    let in_reach = apart.is_none() && reachable.is_some_and(|reachable| reachable.contains(&component));
+    let share = suffering.and_then(|suffering| share_of(scene, suffering, &component));
     let confidence = confidence(finding, in_reach, share).min(breach.at_most);
     let convicts = finding.rule.nature == Nature::Mechanism
         && in_reach
@@ -85,6 +95,7 @@ fn suspect(
         let spent = crate::quantity::show(share, crate::metric::Unit::Ratio);
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
     }
+    sentence.extend(apart);
     Some(Suspect {
         subject: finding.subject.clone(),
         rule: finding.rule.id.to_owned(),
@@ -106,9 +117,23 @@ fn suspect(
     })
 }
 
+/// Why a finding cannot be the cause of a symptom by its time, if it cannot: it ended well before callers suffered,
+/// or it began only afterwards. What was there before anybody looked takes no part in the order.
+fn apart_in_time(finding: &Finding, suffering: &Suffering) -> Option<&'static str> {
+    let began = suffering.symptom.since;
+    if !began.before && finding.until().is_some_and(|until| until + LINGERING < began.at) {
+        return Some("; but it ended before callers suffered");
+    }
+    let (_, over) = suffering.ended?;
+    (!finding.since.before && finding.since.at > over)
+        .then_some("; but it began when callers suffered no more")
+}
+
 fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confidence {
     match (finding.rule.nature, in_reach, share) {
-        (Nature::Mechanism, true, Some(share)) if share < EXPLAINING_SHARE => Confidence::Low,
+        (Nature::Mechanism | Nature::Circumstance, true, Some(share)) if share < EXPLAINING_SHARE => {
+            Confidence::Low
+        }
         (Nature::Mechanism, true, Some(_)) => Confidence::High,
         (Nature::Mechanism, true, None) => Confidence::Medium,
         (Nature::Circumstance, true, _) => Confidence::Medium,
@@ -118,12 +143,11 @@ fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confiden
 
 /// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
 /// whichever is greater. `None` where no stage is placed in it: then nobody knows.
-fn share_of(scene: &Scene<'_>, symptom: &Symptom, component: &Subject) -> Option<f64> {
-    let service = symptom.subject.component_of();
-    if *component == service {
+fn share_of(scene: &Scene<'_>, suffering: &Suffering, component: &Subject) -> Option<f64> {
+    let Suffering { symptom, service, stages, .. } = suffering;
+    if component == service {
         return Some(1.0);
     }
-    let stages = scene.stages(&service);
     let slowest = stages.iter().filter_map(|stage| stage.p99).map(|p99| p99.number()).fold(0.0, f64::max);
     stages
         .iter()
