@@ -1,0 +1,145 @@
+//! Readings in, verdict out: every rule and every shape of report, from the TOML files in `tests/scenarios`.
+//!
+//! A file says only what differs from a healthy world (see `scenarios/script.rs`); the engine is driven second
+//! by second as the application drives it.
+
+mod scenarios {
+    pub(crate) mod expect;
+    pub(crate) mod healthy;
+    pub(crate) mod script;
+    pub(crate) mod world;
+}
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use headwater_engine::rules::RULES;
+use scenarios::script::{File, parse};
+use scenarios::world::World;
+
+/// One test per rule, so that a rule whose body is deleted fails a test of its own name.
+macro_rules! rules {
+    ($($test:ident $rule:literal)*) => {
+        const NAMED: &[&str] = &[$($rule),*];
+        mod rule {
+            $(#[test] fn $test() { super::check_rule($rule); })*
+        }
+    };
+}
+
+rules! {
+    latency_shift "latency-shift"
+    error_shift "error-shift"
+    node_unreachable "node-unreachable"
+    shard_saturated "shard-saturated"
+    shard_bandwidth "shard-bandwidth"
+    shard_hot "shard-hot"
+    slow_to_answer "slow-to-answer"
+    slow_commands "slow-commands"
+    big_key "big-key"
+    queue_not_compute "queue-not-compute"
+    slow_instance "slow-instance"
+    hit_but_slow "hit-but-slow"
+    access_changed "access-changed"
+    surge "surge"
+    self_slow "self-slow"
+}
+
+/// One test per file of whole-report expectations.
+macro_rules! reports {
+    ($($test:ident)*) => {
+        const REPORTS: &[&str] = &[$(stringify!($test)),*];
+        mod report {
+            $(#[test] fn $test() { super::check_report(stringify!($test)); })*
+        }
+    };
+}
+
+reports! {
+    hot_shard
+    innocence
+    nothing_guilty
+    reachability
+    service
+    time
+}
+
+#[test]
+fn every_rule_has_a_named_test() {
+    let table: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(NAMED, table, "name every rule of the RULES table here, in its order");
+}
+
+#[test]
+fn every_rule_is_shown_clear_pending_firing_and_unknown() {
+    for rule in RULES {
+        let file = read(&folder().join(format!("{}.toml", rule.id)));
+        let states: BTreeSet<&str> = file
+            .case
+            .iter()
+            .flat_map(|case| &case.expect)
+            .filter(|expect| expect.rule.as_ref().is_none_or(|named| named == rule.id))
+            .map(|expect| expect.state.as_str())
+            .collect();
+        let never_pending = rule.hold == 1;
+        for state in ["clear", "pending", "firing", "unknown"] {
+            assert!(
+                states.contains(state) || (state == "pending" && never_pending),
+                "{}.toml never expects '{state}'",
+                rule.id
+            );
+        }
+    }
+}
+
+#[test]
+fn no_file_is_left_out() {
+    for path in files(&folder()) {
+        let name = stem(&path);
+        assert!(NAMED.contains(&name.as_str()), "'{name}.toml' belongs to no rule");
+    }
+    for path in files(&folder().join("triage")) {
+        let name = stem(&path);
+        assert!(REPORTS.contains(&name.as_str()), "'triage/{name}.toml' has no test");
+    }
+}
+
+fn check_rule(rule: &str) {
+    let file = read(&folder().join(format!("{rule}.toml")));
+    let mut complaints = vec![];
+    for case in &file.case {
+        assert!(!case.expect.is_empty(), "'{}' expects nothing", case.name);
+        complaints.extend(World::new(case).run(Some(rule)));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn check_report(name: &str) {
+    let file = read(&folder().join("triage").join(format!("{name}.toml")));
+    let mut complaints = vec![];
+    for case in &file.case {
+        assert!(case.report.is_some(), "'{}' expects nothing", case.name);
+        complaints.extend(World::new(case).run(None));
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder of scenarios");
+    let paths = entries.map(|entry| entry.expect("an entry of the folder").path());
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect()
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn read(path: &Path) -> File {
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| named(&error)).expect("a scenario file");
+    parse(&text).map_err(|error| named(&error)).expect("a scenario file")
+}

@@ -1,0 +1,148 @@
+//! The healthy world: which sources there are, what each exposes, and with which numbers.
+
+use headwater_engine::metric::*;
+use headwater_engine::{Kind, Subject};
+
+use super::script::Case;
+
+/// What a series is worth in one second: a level or a rate, or events of a histogram.
+#[derive(Clone, Debug)]
+pub(crate) enum Worth {
+    Number(f64),
+    Events { rate: f64, values: Vec<(f64, f64)> },
+}
+
+/// One healthy series.
+#[derive(Debug)]
+pub(crate) struct Healthy {
+    pub(crate) subject: Subject,
+    pub(crate) metric: Metric,
+    pub(crate) part: Option<&'static str>,
+    pub(crate) worth: Worth,
+}
+
+/// One source with its series.
+pub(crate) struct Exposes {
+    pub(crate) source: Subject,
+    pub(crate) series: Vec<Healthy>,
+}
+
+/// Requests a second of one instance.
+const REQUEST_RATE: f64 = 100.0;
+
+/// Every source of a case's world.
+pub(crate) fn sources(case: &Case) -> Vec<Exposes> {
+    let mut sources = vec![];
+    for shard in 0..case.shards {
+        for node in nodes(case, shard) {
+            sources.push(redis_node(node, sources.len() % (case.replicas + 1) == 0));
+        }
+    }
+    for instance in 0..case.instances {
+        sources.push(service(case, &format!("10.1.0.{}:8000", instance + 1)));
+    }
+    sources.push(client(case));
+    let observer = Subject::component(Kind::Observer, "headwater");
+    sources.push(Exposes {
+        series: vec![number(&observer, LOOP_LAG, 0.001), number(&observer, PROCESS_CPU, 0.01)],
+        source: observer,
+    });
+    let is_there = |subject: &Subject| !case.absent.iter().any(|absent| absent.contains(subject));
+    for source in &mut sources {
+        source.series.retain(|series| is_there(&series.subject));
+    }
+    sources.retain(|source| is_there(&source.source));
+    sources
+}
+
+/// The nodes of a shard, the primary first.
+pub(crate) fn nodes(case: &Case, shard: usize) -> Vec<Subject> {
+    let shard_subject = Subject::component(Kind::Redis, "features").shard(shard);
+    (0..=case.replicas)
+        .map(|node| {
+            let address = if case.one_host {
+                format!("10.0.0.1:{}", 7000 + shard * (case.replicas + 1) + node)
+            } else {
+                format!("10.0.{shard}.{}:6379", node + 1)
+            };
+            shard_subject.instance(&address)
+        })
+        .collect()
+}
+
+fn number(subject: &Subject, metric: Metric, value: f64) -> Healthy {
+    Healthy { subject: subject.clone(), metric, part: None, worth: Worth::Number(value) }
+}
+
+fn events(
+    subject: &Subject,
+    metric: Metric,
+    part: Option<&'static str>,
+    rate: f64,
+    values: &[(f64, f64)],
+) -> Healthy {
+    Healthy { subject: subject.clone(), metric, part, worth: Worth::Events { rate, values: values.to_vec() } }
+}
+
+fn redis_node(node: Subject, primary: bool) -> Exposes {
+    let share = if primary { 1.0 } else { 0.1 };
+    let mut series: Vec<Healthy> = [
+        (REDIS_ANSWER_TIME, 0.0007),
+        (REDIS_CPU, 0.06 * share),
+        (REDIS_CPU_PROCESS, 0.07 * share),
+        (REDIS_EXEC, 0.04 * share),
+        (REDIS_COMMANDS, 400.0 * share),
+        (REDIS_NET_IN, 50_000.0 * share),
+        (REDIS_NET_OUT, 400_000.0 * share),
+        (REDIS_HITS, 380.0 * share),
+        (REDIS_MISSES, 4.0 * share),
+        (REDIS_CLIENTS, 20.0),
+        (REDIS_CLIENTS_MAX, 10_000.0),
+        (REDIS_MEMORY, 1e8),
+        (REDIS_OUR_COMMANDS, 2.0),
+        (REDIS_OUR_BYTES, 9_000.0),
+    ]
+    .into_iter()
+    .map(|(metric, value)| number(&node, metric, value))
+    .collect();
+    let replication = if primary { REDIS_NET_REPL_OUT } else { REDIS_NET_REPL_IN };
+    series.push(number(&node, replication, 2_000.0));
+    Exposes { source: node, series }
+}
+
+fn service(case: &Case, address: &str) -> Exposes {
+    let service = Subject::component(Kind::Service, "ranker").instance(address);
+    let queue = Subject::component(Kind::Queue, "ranker").instance(address);
+    let usual = [(0.02, 0.9), (0.05, 0.1)];
+    let mut series = vec![
+        events(&service, REQUEST_DURATION, None, REQUEST_RATE, &usual),
+        events(&service, STAGE_DURATION, Some("feature_load"), REQUEST_RATE, &[(0.005, 1.0)]),
+        events(&service, STAGE_DURATION, Some("queue"), REQUEST_RATE, &[(0.003, 1.0)]),
+        events(&service, STAGE_DURATION, Some("infer"), REQUEST_RATE, &[(0.015, 1.0)]),
+        events(&service, STAGE_DURATION, Some("render"), REQUEST_RATE, &[(0.002, 1.0)]),
+        events(&service, DB_DURATION, Some("GET"), 4.0 * REQUEST_RATE, &[(0.002, 1.0)]),
+        number(&service, REQUESTS, REQUEST_RATE),
+        number(&service, ERRORS, 0.0),
+        number(&service, IN_FLIGHT, 3.0),
+        number(&queue, QUEUE_WAITING, 2.0),
+        number(&queue, QUEUE_RUNNING, 6.0),
+        number(&queue, QUEUE_CAPACITY, 64.0),
+    ];
+    if case.gpu {
+        let gpu = Subject::component(Kind::Gpu, "ranker").instance(address);
+        series.push(number(&gpu, GPU_UTILIZATION, 0.4));
+    }
+    Exposes { source: service, series }
+}
+
+fn client(case: &Case) -> Exposes {
+    let client = Subject::component(Kind::Client, "load").instance("10.2.0.1:9000");
+    let rate = REQUEST_RATE * case.instances as f64;
+    let series = vec![
+        number(&client, CLIENT_ORIGINALS, rate),
+        number(&client, CLIENT_ATTEMPTS, rate),
+        number(&client, CLIENT_SUCCESSES, rate),
+        events(&client, CLIENT_DURATION, None, rate, &[(0.03, 0.9), (0.05, 0.1)]),
+    ];
+    Exposes { source: client, series }
+}

@@ -1,0 +1,356 @@
+//! What a scenario file can say. Everything that is not said is healthy.
+
+use std::collections::BTreeMap;
+
+use headwater_engine::Subject;
+use headwater_engine::reading::{FaultKind, NodeHealth};
+use serde::Deserialize;
+
+/// A scenario file: a list of cases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    pub(crate) case: Vec<Case>,
+}
+
+/// One world, driven for some seconds, and what must be said of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+
+    /// The world.
+    #[serde(default = "three")]
+    pub(crate) shards: usize,
+    #[serde(default = "one")]
+    pub(crate) replicas: usize,
+    #[serde(default = "one")]
+    pub(crate) instances: usize,
+    /// Whether a source for the GPU is there; else `gpu/ranker` is declared without one.
+    #[serde(default)]
+    pub(crate) gpu: bool,
+    /// All nodes on one host instead of one host each.
+    #[serde(default)]
+    pub(crate) one_host: bool,
+    /// Components that are neither declared nor there.
+    #[serde(default)]
+    pub(crate) absent: Vec<Subject>,
+    /// Bare targets: nothing is declared at all.
+    #[serde(default)]
+    pub(crate) undeclared: bool,
+
+    /// What was declared.
+    pub(crate) link: Option<f64>,
+    pub(crate) objective: Option<f64>,
+    #[serde(default)]
+    pub(crate) stages: Option<BTreeMap<String, Subject>>,
+    #[serde(default)]
+    pub(crate) components: Vec<Declared>,
+    #[serde(default)]
+    pub(crate) thresholds: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Healthy values by subject and metric.
+    #[serde(default)]
+    pub(crate) baselines: BTreeMap<Subject, BTreeMap<String, f64>>,
+    /// Healthy values that earlier runs left.
+    #[serde(default)]
+    pub(crate) learned: Vec<Learned>,
+
+    /// How long it runs.
+    #[serde(default = "twelve")]
+    pub(crate) seconds: u32,
+    /// What differs from healthy; where several match, the last counts.
+    #[serde(default)]
+    pub(crate) set: Vec<Set>,
+    /// What the targets' lives before first contact were like; else like the healthy present.
+    #[serde(default)]
+    pub(crate) lifetime: Vec<Set>,
+    /// Series that are not exposed.
+    #[serde(default)]
+    pub(crate) without: Vec<Without>,
+    /// Sources that give nothing at all, and say nothing.
+    #[serde(default)]
+    pub(crate) silent: Vec<Span>,
+    #[serde(default)]
+    pub(crate) fault: Vec<Failing>,
+    #[serde(default)]
+    pub(crate) late: Vec<Span>,
+    #[serde(default)]
+    pub(crate) restart: Vec<Restart>,
+    #[serde(default)]
+    pub(crate) slow_log: Vec<SlowLog>,
+    #[serde(default)]
+    pub(crate) scan: Vec<Scanned>,
+    #[serde(default)]
+    pub(crate) health: Vec<Health>,
+    #[serde(default)]
+    pub(crate) unavailable: Vec<Unavailable>,
+
+    /// What rules must say.
+    #[serde(default)]
+    pub(crate) expect: Vec<Expect>,
+    /// What the report must say at the end.
+    pub(crate) report: Option<ExpectReport>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Declared {
+    pub(crate) subject: Subject,
+    #[serde(default)]
+    pub(crate) has_source: bool,
+    #[serde(default)]
+    pub(crate) depends_on: Vec<Subject>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Learned {
+    pub(crate) subject: Subject,
+    pub(crate) metric: String,
+    pub(crate) typical: f64,
+    #[serde(default)]
+    pub(crate) spread: f64,
+    #[serde(default = "thirty")]
+    pub(crate) points: u32,
+}
+
+/// A number of every series of `metric` on `subject` and its parts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Set {
+    pub(crate) subject: Subject,
+    pub(crate) metric: String,
+    pub(crate) part: Option<String>,
+    /// A level, a rate per second, or the one value of a histogram's events.
+    pub(crate) value: Option<f64>,
+    /// A histogram's values with their weights.
+    pub(crate) values: Option<Vec<(f64, f64)>>,
+    /// A histogram's events a second.
+    pub(crate) rate: Option<f64>,
+    #[serde(default)]
+    pub(crate) from: u32,
+    pub(crate) until: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Without {
+    pub(crate) subject: Subject,
+    pub(crate) metric: Option<String>,
+    #[serde(default)]
+    pub(crate) from: u32,
+    pub(crate) until: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Span {
+    pub(crate) source: Subject,
+    #[serde(default)]
+    pub(crate) from: u32,
+    pub(crate) until: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Failing {
+    pub(crate) source: Subject,
+    pub(crate) kind: FaultKind,
+    pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) from: u32,
+    pub(crate) until: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Restart {
+    pub(crate) source: Subject,
+    pub(crate) at: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SlowLog {
+    pub(crate) source: Subject,
+    #[serde(default)]
+    pub(crate) at: u32,
+    /// How long before `at` the commands ran, in seconds.
+    #[serde(default)]
+    pub(crate) ago: u32,
+    pub(crate) count: u64,
+    pub(crate) took: f64,
+    pub(crate) key: Option<String>,
+    #[serde(default)]
+    pub(crate) excluded: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scanned {
+    pub(crate) shard: Subject,
+    pub(crate) at: u32,
+    /// `running`, `complete`, or a reason for having stopped.
+    pub(crate) state: String,
+    #[serde(default)]
+    pub(crate) biggest: Vec<Big>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Big {
+    pub(crate) key: String,
+    #[serde(default = "string")]
+    pub(crate) kind: String,
+    pub(crate) bytes: u64,
+    pub(crate) elements: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Health {
+    pub(crate) node: Subject,
+    pub(crate) health: NodeHealth,
+    #[serde(default)]
+    pub(crate) from: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unavailable {
+    pub(crate) source: Subject,
+    pub(crate) what: String,
+    pub(crate) why: String,
+}
+
+/// A rule's state on a subject after some second, else at the end.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    /// Else the file's rule.
+    pub(crate) rule: Option<String>,
+    pub(crate) subject: Subject,
+    pub(crate) at: Option<u32>,
+    /// `clear`, `pending`, `firing`, `ended`, `unknown`, or `absent` where the rule must not look.
+    pub(crate) state: String,
+    #[serde(default)]
+    pub(crate) says: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectReport {
+    pub(crate) conclusion: String,
+    pub(crate) shape: Option<String>,
+    pub(crate) symptom: Option<ExpectSymptom>,
+    /// Whether there must be no symptom.
+    #[serde(default)]
+    pub(crate) no_symptom: bool,
+    /// The first suspects, in order; all of them where `only` is set.
+    #[serde(default)]
+    pub(crate) suspects: Vec<ExpectSuspect>,
+    #[serde(default)]
+    pub(crate) only: bool,
+    #[serde(default)]
+    pub(crate) innocent: Vec<ExpectInnocent>,
+    /// Subjects that must not be innocent.
+    #[serde(default)]
+    pub(crate) not_innocent: Vec<Subject>,
+    #[serde(default)]
+    pub(crate) not_guilty: Vec<Subject>,
+    #[serde(default)]
+    pub(crate) unknown: Vec<ExpectUnknown>,
+    /// A fragment of each link, in order.
+    pub(crate) chain: Option<Vec<String>>,
+    pub(crate) next_step: Option<String>,
+    pub(crate) scans_wanted: Option<Vec<Subject>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectSymptom {
+    pub(crate) subject: Subject,
+    pub(crate) says: Option<String>,
+    pub(crate) since: Option<i64>,
+    pub(crate) before: Option<bool>,
+    pub(crate) evidence: Option<ExpectEvidence>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectSuspect {
+    pub(crate) subject: Subject,
+    pub(crate) rule: String,
+    pub(crate) verdict: Option<String>,
+    pub(crate) confidence: Option<String>,
+    pub(crate) role: Option<String>,
+    #[serde(default)]
+    pub(crate) explains: Vec<String>,
+    pub(crate) rivals: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) says: Vec<String>,
+    /// The second of its onset.
+    pub(crate) since: Option<i64>,
+    pub(crate) before: Option<bool>,
+    pub(crate) ended: Option<bool>,
+    #[serde(default)]
+    pub(crate) keys: Vec<String>,
+    #[serde(default)]
+    pub(crate) evidence: Vec<ExpectEvidence>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectEvidence {
+    pub(crate) metric: String,
+    pub(crate) value: Option<f64>,
+    pub(crate) limit: Option<f64>,
+    pub(crate) baseline: Option<f64>,
+    pub(crate) baseline_from: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectInnocent {
+    pub(crate) subject: Subject,
+    #[serde(default)]
+    pub(crate) by: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectUnknown {
+    pub(crate) subject: Subject,
+    #[serde(default)]
+    pub(crate) missing: String,
+}
+
+/// Reads a scenario file.
+pub(crate) fn parse(text: &str) -> Result<File, toml::de::Error> {
+    toml::from_str(text)
+}
+
+/// Whether `second` lies in a span.
+pub(crate) fn during(second: u32, from: u32, until: Option<u32>) -> bool {
+    second >= from && until.is_none_or(|until| second < until)
+}
+
+fn one() -> usize {
+    1
+}
+
+fn three() -> usize {
+    3
+}
+
+fn twelve() -> u32 {
+    12
+}
+
+fn thirty() -> u32 {
+    30
+}
+
+fn string() -> String {
+    "string".to_owned()
+}
