@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Event, Reading, Scan, ScanState, Topology};
+use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Scan, ScanState, Topology};
 use headwater_engine::{Subject, quantity};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -22,6 +22,9 @@ use crate::sources::redis::{Placement, RedisTarget, ScanBudget, place, relation}
 
 /// How long discovery may take.
 const DISCOVERY: Duration = Duration::from_secs(12);
+
+/// How long other seeds may still answer after the first has failed.
+const SECOND_CHANCE: Duration = Duration::from_secs(3);
 
 /// The pause between two lines about one scan.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -188,27 +191,31 @@ impl Watched {
     }
 
     async fn wait_for_topology(&mut self) -> Result<Topology, Failure> {
-        let mut fault = None;
-        let found = self.target.discovered(DISCOVERY);
-        let mut found = std::pin::pin!(found);
+        let mut fault: Option<Fault> = None;
+        let mut found = std::pin::pin!(self.target.discovered(DISCOVERY));
+        let mut give_up = std::pin::pin!(tokio::time::sleep(DISCOVERY));
         loop {
-            tokio::select! {
+            let topology = tokio::select! {
                 biased;
-                topology = &mut found => {
-                    let reason = fault.unwrap_or_else(|| format!("no answer in {} s", DISCOVERY.as_secs()));
-                    return topology.ok_or_else(|| {
-                        Failure::new(EXIT_UNAVAILABLE, format_args!("{}: {reason}", self.component))
-                    });
-                }
+                topology = &mut found => topology,
                 Some(reading) = self.readings.recv() => {
-                    if let Some(first) = reading.faults.first() {
-                        fault = Some(first.message.to_string());
-                        if first.kind == headwater_engine::reading::FaultKind::Auth {
-                            return Err(Failure::new(EXIT_UNAVAILABLE, format_args!("{}: {}", self.component, first.message)));
-                        }
+                    let Some(first) = reading.faults.into_iter().next() else { continue };
+                    let pause = if first.kind == FaultKind::Auth { Duration::ZERO } else { SECOND_CHANCE };
+                    if fault.is_none() || first.kind == FaultKind::Auth {
+                        give_up.as_mut().reset(tokio::time::Instant::now() + pause);
                     }
+                    fault = Some(first);
+                    continue;
                 }
-            }
+                () = &mut give_up => None,
+            };
+            return topology.ok_or_else(|| {
+                let reason = fault.map_or_else(
+                    || format!("no answer in {} s", DISCOVERY.as_secs()),
+                    |fault| fault.message.to_string(),
+                );
+                Failure::new(EXIT_UNAVAILABLE, format_args!("{}: {reason}", self.component))
+            });
         }
     }
 }
