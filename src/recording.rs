@@ -1,7 +1,7 @@
 //! Recordings: every input of a run, so that a replay says the same.
 //!
-//! A recording is NDJSON in zstd: a header line, then one line for each [`Input`] in the order in which the
-//! engine took it. Every flush ends a zstd frame, so what was flushed survives a crash; a cut tail is left out
+//! A recording is NDJSON in zstd: a header line, then one line for each [`headwater_engine::Input`] in the order in
+//! which the engine took it. Every flush ends a zstd frame, so what was flushed survives a crash; a cut tail is left out
 //! and said. Secrets are not in it: no input and no setting holds one.
 
 mod read;

@@ -1,6 +1,6 @@
 //! Sources: tasks that ask one target each and turn what comes back into readings.
 //!
-//! A source never fails: whatever goes wrong is a [`Fault`] in its reading. [`spawn`] gives every source the
+//! A source never fails: whatever goes wrong is a fault in its reading. [`spawn`] gives every source the
 //! same manners: one request in flight, ticks that are skipped rather than queued, a late answer reported as
 //! late and still waited for, and jittered, capped backoff while the target is out of reach.
 
