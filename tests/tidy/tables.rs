@@ -32,6 +32,18 @@ fn missing_answers(rule: &str, hold: u32, scenarios: &str) -> Vec<String> {
 }
 
 #[test]
+fn every_rule_has_scenarios_for_each_of_its_answers() {
+    let mut breaches = vec![];
+    for rule in RULES {
+        match fs::read_to_string(root().join(format!("tests/scenarios/{}.toml", rule.id))) {
+            Ok(text) => breaches.extend(missing_answers(rule.id, rule.hold, &text)),
+            Err(error) => breaches.push(format!("tests/scenarios/{}.toml: {error}", rule.id)),
+        }
+    }
+    assert_none(&breaches);
+}
+
+#[test]
 fn every_rule_is_one_file_and_every_file_is_in_the_table() {
     let table = read("src/engine/rules.rs");
     let mut breaches = vec![];
