@@ -78,10 +78,14 @@ fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
         Some((name, bytes)) => {
             say(format_args!("{error}"));
             say(format_args!("showing the bundled recording of '{name}' instead"));
-            super::record::replay_bytes(name, bytes, args.pass.format)
+            super::record::replay_bytes(name, bytes, args.pass.format).map(|_| 0)
         }
     }
 }
 
-/// Bundled recordings by scenario.
-static RECORDINGS: &[(&str, &[u8])] = &[];
+/// Bundled recordings by scenario; `scripts/demo-recordings` makes them.
+static RECORDINGS: &[(&str, &[u8])] = &[
+    ("healthy", include_bytes!("../../assets/recordings/healthy.hwr")),
+    ("hot-shard", include_bytes!("../../assets/recordings/hot-shard.hwr")),
+    ("slow-ranker", include_bytes!("../../assets/recordings/slow-ranker.hwr")),
+];

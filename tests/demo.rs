@@ -1,0 +1,39 @@
+//! The demos on a machine without `redis-server`: the bundled recordings still tell their story.
+
+use std::process::Command;
+
+use headwater_engine::Report;
+use headwater_engine::report::Conclusion;
+
+/// Whom the demo of a scenario accuses first and by which rule, without any server to start.
+fn first_suspect(scenario: &str) -> Option<(String, String)> {
+    let ran = Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["demo", scenario, "--format", "json"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("headwater runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    assert!(said.contains("bundled recording") && said.contains("redis-server"), "{said}");
+    let report: Report = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
+    assert_eq!(report.conclusion == Conclusion::Guilty, !report.suspects.is_empty(), "{report:?}");
+    report.suspects.into_iter().next().map(|first| (first.subject.to_string(), first.rule))
+}
+
+#[test]
+fn a_hot_shard_is_accused_of_its_full_link() {
+    let (subject, rule) = first_suspect("hot-shard").expect("somebody is accused");
+    assert!(subject.starts_with("redis/features#"), "{subject}");
+    assert_eq!(rule, "shard-bandwidth");
+}
+
+#[test]
+fn a_slow_service_is_accused_of_its_own_code() {
+    let accused = ("service/ranker".to_owned(), "self-slow".to_owned());
+    assert_eq!(first_suspect("slow-ranker"), Some(accused));
+}
+
+#[test]
+fn a_healthy_deployment_accuses_nobody() {
+    assert_eq!(first_suspect("healthy"), None);
+}
