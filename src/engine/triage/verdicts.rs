@@ -105,7 +105,10 @@ fn of_component(
         }
         (_, Some(_)) => {
             let (verdict, reason) = judge(scene, component, rows);
-            let all = format!("all {} parts are innocent", parts.len());
+            let all = match parts {
+                [only] => only.reason.clone(),
+                _ => format!("all {} of its parts are innocent", parts.len()),
+            };
             (verdict, if verdict == Verdict::Innocent { all } else { reason })
         }
         _ => accused(component, suspects).unwrap_or_else(|| judge(scene, component, rows)),
@@ -125,13 +128,12 @@ fn accused(subject: &Subject, suspects: &[Suspect]) -> Option<(Verdict, String)>
 }
 
 fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, String) {
+    if scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before()) {
+        return (Verdict::Unknown, scene.missing(subject));
+    }
     let findings = deciding(subject, rows);
     if findings.is_empty() {
-        let missing = match scene.world.last_data(subject) {
-            Some(_) => "no rule looks at it yet".to_owned(),
-            None => scene.missing(subject),
-        };
-        return (Verdict::Unknown, missing);
+        return (Verdict::Unknown, "no rule looks at it yet".to_owned());
     }
     let mut seen = vec![];
     for finding in &findings {
