@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use headwater::sources::metrics::dialect::Dialects;
 use headwater_engine::rules::RULES;
 use toml::{Table, Value};
 
@@ -61,6 +62,18 @@ fn every_rule_is_one_file_and_every_file_is_in_the_table() {
         }
     }
     assert_none(&breaches);
+}
+
+#[test]
+fn every_dialect_file_is_known_by_its_own_name() {
+    let mut files: Vec<String> = fs::read_dir(root().join("assets/dialects"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().replace(".toml", ""))
+        .collect();
+    let mut known: Vec<String> = Dialects::built_in().list.iter().map(|dialect| dialect.id.clone()).collect();
+    files.sort();
+    known.sort();
+    assert_eq!(known, files, "a dialect's file is named for its id");
 }
 
 #[test]
