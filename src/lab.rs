@@ -42,7 +42,7 @@ use self::service::Service;
 pub const LINK_RATE: f64 = 25_000_000.0;
 
 /// Requests a second unless `--rate` says otherwise.
-pub const DEFAULT_RATE: u32 = 120;
+pub const DEFAULT_RATE: u32 = 100;
 
 /// What a lab is to be.
 #[derive(Clone, Debug)]
@@ -84,6 +84,14 @@ pub enum LabError {
     /// `--surge` with another scenario than `healthy`.
     #[error("scenario '{0}' has no '--surge': only 'healthy' has")]
     NoSurge(String),
+    /// A server did not stay.
+    #[error("redis-server on port {port} ended at once, '{last}': start it by hand to see why")]
+    ServerEnded {
+        /// Its port.
+        port: u16,
+        /// The last line of its log.
+        last: String,
+    },
     /// The servers run and did not become a cluster.
     #[error(
         "the Redis cluster did not form, {missing}; last answer '{last}': try again when the machine is less busy"
@@ -129,7 +137,11 @@ impl LabError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NoSurge(_) => 64,
-            Self::NoRedisServer | Self::OldRedisServer(_) | Self::NoFreePorts | Self::NotFormed { .. } => 69,
+            Self::NoRedisServer
+            | Self::OldRedisServer(_)
+            | Self::NoFreePorts
+            | Self::ServerEnded { .. }
+            | Self::NotFormed { .. } => 69,
             Self::Redis { .. } | Self::Part { .. } | Self::Config { .. } => 1,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ use super::ports::free_ports;
 
 /// How long the whole cluster may take to form; it takes about two seconds on an idle machine.
 const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// How often the cluster is started before the lab gives up, when a server ends at once.
+const STARTS: usize = 3;
 
 /// How long a server may take to leave after SIGTERM, before it is killed.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
@@ -54,6 +57,7 @@ pub(super) struct Node {
     pub(super) announced: SocketAddr,
     /// Its link.
     pub(super) link: Arc<Link>,
+    folder: PathBuf,
     port: u16,
     bus_port: u16,
     server: Child,
@@ -73,10 +77,23 @@ impl Cluster {
         stop: &CancellationToken,
     ) -> Result<Self, LabError> {
         require_server().await?;
+        for _ in 1..STARTS {
+            match Self::try_start(shards, link_rate, stop).await {
+                // Another program was faster with one of the ports.
+                Err(LabError::ServerEnded { .. }) => {}
+                done => return done,
+            }
+        }
+        Self::try_start(shards, link_rate, stop).await
+    }
+
+    async fn try_start(shards: usize, link_rate: f64, stop: &CancellationToken) -> Result<Self, LabError> {
         let guard = Guard::start().map_err(|error| LabError::part("the lab's folder", error))?;
         let mut cluster = Self { guard, nodes: vec![], shards };
-        for node in 0..shards * 2 {
-            cluster.start_node(node % shards, node < shards, link_rate, stop).await?;
+        // All at once: a port that is free before a server has taken it must not be given to the next one.
+        let ports = free_ports(shards * 4).ok_or(LabError::NoFreePorts)?;
+        for (node, ports) in ports.chunks(2).enumerate() {
+            cluster.start_node(node, (ports[0], ports[1]), link_rate, stop).await?;
         }
         let deadline = Instant::now() + LONGEST_START;
         cluster.join(deadline).await?;
@@ -126,15 +143,14 @@ impl Cluster {
 
     async fn start_node(
         &mut self,
-        shard: usize,
-        is_primary: bool,
+        node: usize,
+        (port, bus_port): (u16, u16),
         link_rate: f64,
         stop: &CancellationToken,
     ) -> Result<(), LabError> {
+        let (shard, is_primary) = (node % self.shards, node < self.shards);
         let relay = Relay::listen().await.map_err(|error| LabError::part("a link", error))?;
         let announced = relay.address();
-        let ports = free_ports(2).ok_or(LabError::NoFreePorts)?;
-        let (port, bus_port) = (ports[0], ports[1]);
         let folder = self.folder().join(format!("shard-{shard}-{}", if is_primary { "a" } else { "b" }));
         let started = spawn_server(&folder, port, bus_port, announced.port());
         let server = started.map_err(|error| LabError::part("redis-server", error))?;
@@ -142,13 +158,13 @@ impl Cluster {
             self.guard.watch(id).map_err(|error| LabError::part("the guard", error))?;
         }
         let link = relay.forward(port, link_rate, stop.clone());
-        self.nodes.push(Node { shard, is_primary, announced, link, port, bus_port, server });
+        self.nodes.push(Node { shard, is_primary, announced, link, folder, port, bus_port, server });
         Ok(())
     }
 
-    async fn join(&self, deadline: Instant) -> Result<(), LabError> {
+    async fn join(&mut self, deadline: Instant) -> Result<(), LabError> {
         let mut connections = vec![];
-        for node in &self.nodes {
+        for node in &mut self.nodes {
             connections.push(node.connect_until(deadline).await?);
         }
         for (shard, connection) in connections.iter_mut().take(self.shards).enumerate() {
@@ -209,13 +225,32 @@ impl Node {
         client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)
     }
 
-    async fn connect_until(&self, deadline: Instant) -> Result<MultiplexedConnection, LabError> {
+    async fn connect_until(&mut self, deadline: Instant) -> Result<MultiplexedConnection, LabError> {
         loop {
-            match self.connect().await {
-                Err(_) if Instant::now() < deadline => tokio::time::sleep(Duration::from_millis(20)).await,
-                done => return done,
+            let connected = self.connect_to_own().await;
+            if let Ok(Some(_)) = self.server.try_wait() {
+                let log = std::fs::read_to_string(self.folder.join("redis.log")).unwrap_or_default();
+                let last = log.lines().last().unwrap_or("nothing in its log").to_owned();
+                return Err(LabError::ServerEnded { port: self.port, last });
+            }
+            match connected {
+                Ok(Some(connection)) => return Ok(connection),
+                Err(error) if Instant::now() >= deadline => return Err(error),
+                Ok(None) if Instant::now() >= deadline => {
+                    let missing = "a server does not listen".to_owned();
+                    return Err(LabError::NotFormed { missing, last: format!("port {}", self.port) });
+                }
+                Ok(None) | Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
+    }
+
+    /// Connects; `None` when another server answers on this port, which will have kept this one from starting.
+    async fn connect_to_own(&self) -> Result<Option<MultiplexedConnection>, LabError> {
+        let mut connection = self.connect().await?;
+        let info = admin(&mut connection, &["INFO", "server"]).await?;
+        let own = self.server.id().map(|id| format!("process_id:{id}"));
+        Ok(own.filter(|own| info.lines().any(|line| line == own)).map(|_| connection))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The queue before the model and the dynamic batcher behind it.
 //!
-//! The model is a timer: no processor time is burnt, and a batch takes 12 ms and 1 ms for each of its requests.
+//! The model is a timer: no processor time is burnt, and a batch takes 10 ms and half a millisecond for each of
+//! its requests. So it can serve 570 requests a second, twice what a surge brings: timers run late on a busy machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -22,10 +23,10 @@ pub(super) const LARGEST_BATCH: usize = 8;
 const LONGEST_GATHERING: Duration = Duration::from_millis(5);
 
 /// What a batch takes by itself.
-const BATCH_TIME: Duration = Duration::from_millis(12);
+const BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// What each request adds to its batch.
-const REQUEST_TIME: Duration = Duration::from_millis(1);
+const REQUEST_TIME: Duration = Duration::from_micros(500);
 
 /// Where requests wait for the model.
 #[derive(Debug)]
