@@ -11,7 +11,10 @@ use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of};
 use tokio_util::sync::CancellationToken;
 
 fn allow_watcher(server: &Server) {
-    let line = acl_line("watcher", (7, 0)).replace(">PASSWORD", ">word");
+    let version = server.info("redis_version");
+    let mut parts = version.split('.').map(|part| part.parse().expect("a version is made of numbers"));
+    let version = (parts.next().expect("a major version"), parts.next().expect("a minor version"));
+    let line = acl_line("watcher", version).replace(">PASSWORD", ">word");
     server.run::<()>(&line.split(' ').collect::<Vec<_>>());
 }
 

@@ -62,6 +62,11 @@ impl Cluster {
                 info.contains("cluster_state:ok") && followers == cluster.replicas.len()
             });
         }
+        for server in cluster.servers() {
+            wait_until("no node passes for loading any more", || {
+                !format!("{:?}", server.run::<redis::Value>(&["CLUSTER", "SHARDS"])).contains("loading")
+            });
+        }
         for replica in &cluster.replicas {
             wait_until("every replica follows", || replica.info("master_link_status") == "up");
         }

@@ -144,16 +144,16 @@ impl Command<'_> {
     }
 }
 
-/// Every command that may be sent, by name, with the first Redis version that knows it as an ACL rule.
+/// Every command that may be sent, by name, with the first Redis version that knows it.
 pub const ALLOWED: &[(&str, (u32, u32))] = &[
     ("AUTH", (6, 0)),
     ("PING", (6, 0)),
     ("CLIENT SETNAME", (6, 0)),
-    ("CLIENT NO-EVICT", (6, 2)),
+    ("CLIENT NO-EVICT", (7, 0)),
     ("CLIENT NO-TOUCH", (7, 2)),
     ("INFO", (6, 0)),
     ("SLOWLOG GET", (6, 0)),
-    ("CLUSTER SHARDS", (6, 2)),
+    ("CLUSTER SHARDS", (7, 0)),
     ("CLUSTER SLOTS", (6, 0)),
     ("CLUSTER NODES", (6, 0)),
     ("CONFIG GET", (6, 0)),
@@ -170,12 +170,17 @@ pub const ALLOWED: &[(&str, (u32, u32))] = &[
     ("XLEN", (6, 0)),
 ];
 
-/// The ACL SETUSER line for a user that may do just what Headwater does, for a server of this version: one
-/// unknown subcommand would make the whole line fail, and key patterns for reading alone begin with 7.0.
+/// The ACL SETUSER line for a user that may do just what Headwater does, for a server of this version. From 7.0 on
+/// one unknown subcommand makes the whole line fail, and keys can be for reading alone; before that any subcommand
+/// is taken, and trying one that is not allowed is a refusal even where it does not exist.
 pub fn acl_line(user: &str, version: (u32, u32)) -> String {
-    let keys = if version >= (7, 0) { "%R~*" } else { "~*" };
-    let rules: Vec<_> =
-        ALLOWED.iter().filter(|(_, since)| version >= *since).map(|(name, _)| acl_rule(name)).collect();
+    let is_strict = version >= (7, 0);
+    let keys = if is_strict { "%R~*" } else { "~*" };
+    let rules: Vec<_> = ALLOWED
+        .iter()
+        .filter(|(_, since)| !is_strict || version >= *since)
+        .map(|(name, _)| acl_rule(name))
+        .collect();
     format!("ACL SETUSER {user} on >PASSWORD {keys} -@all {}", rules.join(" "))
 }
 
@@ -232,10 +237,9 @@ mod tests {
     #[test]
     fn lines_differ_by_version() {
         let old = acl_line("watcher", (6, 2));
-        assert!(
-            old.contains(" ~* ") && !old.contains("no-touch") && old.contains("+client|no-evict"),
-            "{old}"
-        );
+        assert!(old.contains(" ~* ") && old.contains("+client|no-touch"), "{old}");
+        let strict = acl_line("watcher", (7, 0));
+        assert!(strict.contains("+client|no-evict") && !strict.contains("no-touch"), "{strict}");
         let new = acl_line("watcher", (8, 2));
         assert!(
             new.contains(" %R~* ") && new.contains("+client|no-touch") && new.contains("+memory|usage"),
