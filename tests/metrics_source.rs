@@ -87,8 +87,17 @@ async fn what_is_no_metrics_page_is_called_by_its_name() {
         let (found, message) = only_fault(&reading);
         assert_eq!(found, FaultKind::Malformed, "{message}");
         assert!(message.contains(words) && message.contains("path"), "{message}");
-        assert!(value(&reading, "nginx").is_none());
+        assert!(reading.samples.is_empty(), "{:?}", reading.samples);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_under_a_forgotten_content_type_are_read() {
+    // Flask and others say text/html when nothing is said.
+    let server = Server::keep_alive(|_| answer("200 OK", "text/html; charset=utf-8", PAGE));
+    let reading = ask(&server.url("/metrics")).await;
+    assert!(reading.faults.is_empty(), "{:?}", reading.faults);
+    assert_eq!(value(&reading, "queue.waiting"), Some(7.0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,7 +148,11 @@ async fn refused_credentials_end_the_source_after_one_try() {
         let mut spec = MetricsSpec::new(&server.url("/metrics"));
         spec.bearer = Some(SecretString::from("s3cret-token"));
         let handle = spawn_metrics(spec, Duration::from_millis(5), outlet).unwrap();
-        let reading = received.recv().await.unwrap();
+        // On a busy machine the answer may be late; that is said before it.
+        let mut reading = received.recv().await.unwrap();
+        while matches!(reading.events[..], [Event::Late(_)]) {
+            reading = received.recv().await.unwrap();
+        }
         let (kind, message) = only_fault(&reading);
         assert_eq!(kind, FaultKind::Auth, "{message}");
         assert!(message.contains("token") || message.contains("bearer"), "{message}");

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::dialect::{Dialects, SubjectRole};
 use self::exposition::{Exposition, decode};
-use self::fetch::{Address, Fetcher};
+use self::fetch::{Address, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 use crate::sources::{Outlet, Source, now, spawn};
 
@@ -155,16 +155,23 @@ impl MetricsSource {
         })
     }
 
-    /// Turns a page into a reading; `declared` is the format that its content type names.
-    fn read(&mut self, reading: &mut Reading, bytes: &[u8], declared: Option<exposition::Format>) {
+    /// Reads a page; without a single metric in it the reading gets a fault and nothing else.
+    fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
+        self.bytes += fetched.bytes.len() as u64;
         // Lines of HTML such as `nginx 1` would pass as metrics.
-        let is_markup = bytes.trim_ascii_start().starts_with(b"<");
-        let page = decode(if is_markup { &[] } else { bytes }, declared);
-        if let Some(fault) = page_fault(&page, bytes, self.fetcher.address()) {
-            reading.faults.push(fault);
+        let is_markup = fetched.bytes.trim_ascii_start().starts_with(b"<");
+        let page = decode(if is_markup { &[] } else { &fetched.bytes }, fetched.format);
+        let fault = page_fault(&page, fetched, self.fetcher.address());
+        let is_other = fetched.claim.is_some() && fault.is_some();
+        reading.faults.extend(fault);
+        if is_other || page.samples.is_empty() {
+            return;
         }
+        let subject = self.subject.clone();
+        reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
+        reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
         let mapping = self.mapper.map(&page);
-        if !page.samples.is_empty() && self.spoken.as_ref() != Some(&mapping.spoken) {
+        if self.spoken.as_ref() != Some(&mapping.spoken) {
             let ids = mapping.spoken.iter().map(|place| &self.mapper.dialects().list[*place].id);
             reading.events.push(Event::Dialects(ids.map(|id| RemoteText::new(id)).collect()));
             self.spoken = Some(mapping.spoken);
@@ -203,16 +210,7 @@ impl Source for MetricsSource {
         let took = begun.elapsed();
         let mut reading = Reading::new(self.subject.clone(), now());
         match answer {
-            Ok(page) => {
-                self.bytes += page.bytes.len() as u64;
-                self.read(&mut reading, &page.bytes, page.format);
-                // A page without one number is no data about its component, however fast it came.
-                if !reading.samples.is_empty() {
-                    let subject = self.subject.clone();
-                    reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
-                    reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
-                }
-            }
+            Ok(page) => self.read(&mut reading, took, &page),
             Err(fault) => reading.faults.push(fault),
         }
         reading
@@ -220,16 +218,17 @@ impl Source for MetricsSource {
 }
 
 /// What is wrong with a page that came well but is not, or not wholly, what it should be.
-fn page_fault(page: &Exposition<'_>, bytes: &[u8], address: &Address) -> Option<Fault> {
+fn page_fault(page: &Exposition<'_>, fetched: &Page, address: &Address) -> Option<Fault> {
     let malformed =
         |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
-    if page.samples.is_empty() && page.native_histograms == 0 {
-        let what = match bytes.trim_ascii_start().first() {
+    let has_nothing = page.samples.is_empty() && page.native_histograms == 0;
+    if has_nothing || (fetched.claim.is_some() && page.problems.lost > 0) {
+        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start().first() {
             None => "an empty page",
             Some(b'<') => "HTML",
             Some(b'{' | b'[') => "JSON",
             Some(_) => "no line that is a metric",
-        };
+        });
         return malformed(format!(
             "{address} serves {what}, not metrics: is the path right? {}",
             address.hint()

@@ -36,6 +36,9 @@ pub struct Page {
     pub bytes: Vec<u8>,
     /// The format that the content type names; `None` when it names none that we know.
     pub format: Option<Format>,
+    /// What else the content type claims that it is, such as HTML; some servers forget to set it, so the body has
+    /// the last word.
+    pub claim: Option<&'static str>,
 }
 
 /// Asks one address again and again over a connection that stays open.
@@ -145,7 +148,8 @@ impl Fetcher {
             return Err(status_fault(address, response.status(), response.headers()));
         }
         let kind = content_type(response.headers());
-        if let Some(what) = unusable(&kind) {
+        let claim = claim(&kind);
+        if let Some((what, Body::Unread)) = claim {
             let message =
                 format!("{address} serves {what}, not metrics: is the path right? {}", address.hint());
             return Err(fault(FaultKind::Malformed, message));
@@ -164,7 +168,8 @@ impl Fetcher {
             }
         }
         let is_openmetrics = kind.starts_with("application/openmetrics-text");
-        Ok(Page { bytes, format: is_openmetrics.then_some(Format::OpenMetrics) })
+        let format = is_openmetrics.then_some(Format::OpenMetrics);
+        Ok(Page { bytes, format, claim: claim.map(|(what, _)| what) })
     }
 }
 
@@ -223,17 +228,26 @@ fn content_type(headers: &HeaderMap) -> String {
     value.trim().to_ascii_lowercase()
 }
 
-/// What a content type says it is, when that can be no metrics.
-fn unusable(content_type: &str) -> Option<&'static str> {
-    const UNUSABLE: &[(&str, &str)] = &[
-        ("text/html", "HTML"),
-        ("application/xhtml", "HTML"),
-        ("application/json", "JSON"),
-        ("text/event-stream", "an event stream"),
-        ("image/", "an image"),
-        ("application/vnd.google.protobuf", "protobuf although text was asked for"),
+/// Whether a body is worth reading although its content type names no metrics.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// It may be metrics all the same.
+    Read,
+    /// It cannot be, or has no end.
+    Unread,
+}
+
+/// What a content type claims that it is, when that is no metrics.
+fn claim(content_type: &str) -> Option<(&'static str, Body)> {
+    const CLAIMS: &[(&str, &str, Body)] = &[
+        ("text/html", "HTML", Body::Read),
+        ("application/xhtml", "HTML", Body::Read),
+        ("application/json", "JSON", Body::Read),
+        ("text/event-stream", "an event stream", Body::Unread),
+        ("image/", "an image", Body::Unread),
+        ("application/vnd.google.protobuf", "protobuf although text was asked for", Body::Unread),
     ];
-    UNUSABLE.iter().find(|(start, _)| content_type.starts_with(start)).map(|(_, what)| *what)
+    CLAIMS.iter().find(|(start, ..)| content_type.starts_with(start)).map(|(_, what, body)| (*what, *body))
 }
 
 /// Follows a redirect on the same host, such as `/metrics` to `/metrics/`; another host must be written down.
