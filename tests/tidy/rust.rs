@@ -16,6 +16,7 @@ const LONG: &[&str] = &[
     "src/engine/scene.rs",
     "src/engine/store.rs",
     "src/lab.rs",
+    "src/lab/cluster.rs",
     "src/sources/metrics/dialect.rs",
     "src/sources/metrics/exposition.rs",
     "src/sources/metrics/exposition/line.rs",
