@@ -42,7 +42,9 @@ fn breaches_of_name(path: &str) -> Option<String> {
 
 /// Lines before the tests, which stand at the end of a file.
 fn lines_before_tests(text: &str) -> usize {
-    text.lines().take_while(|line| *line != "#[cfg(test)]").count()
+    let lines: Vec<_> = text.lines().collect();
+    let tests = lines.windows(2).position(|two| two[0] == "#[cfg(test)]" && two[1].starts_with("mod tests"));
+    tests.unwrap_or(lines.len())
 }
 
 fn breaches_of_length(files: &[File], long: &[&str]) -> Vec<String> {
@@ -109,10 +111,11 @@ fn a_breach_is_seen() {
 
     let file = |path: &str, lines: usize, tests: usize| File {
         path: path.to_owned(),
-        text: "x\n".repeat(lines) + "#[cfg(test)]\n" + &"t\n".repeat(tests),
+        text: "x\n".repeat(lines) + "#[cfg(test)]\nmod tests {\n" + &"t\n".repeat(tests),
     };
     let files = [file("src/a.rs", 300, 900), file("src/b.rs", 301, 0), file("src/c.rs", 501, 0)];
     assert_eq!(breaches_of_length(&files, &[]).len(), 2);
+    assert_eq!(lines_before_tests("a\n#[cfg(test)]\nuse x;\nb\n#[cfg(test)]\nmod tests;\n"), 4);
     assert_eq!(breaches_of_length(&files, &["src/b.rs"]).len(), 1);
     assert_eq!(breaches_of_length(&files[..2], &["src/a.rs", "src/b.rs", "src/gone.rs"]).len(), 2);
 
