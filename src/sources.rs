@@ -25,6 +25,11 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// The longest pause between attempts to reach a target that is out of reach.
 pub const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
+/// When a source asks for the second time, in intervals. All sources begin at once, because the first numbers cannot
+/// come too soon; asked in step ever after, targets that share a host would wait for each other and for us, and look
+/// slow for it.
+const PHASES: std::ops::Range<f64> = 0.5..1.0;
+
 /// One target that can be asked again and again.
 pub trait Source: Send + 'static {
     /// What the readings are about.
@@ -58,6 +63,7 @@ async fn run(source: &mut impl Source, interval: Duration, outlet: &Outlet) {
     let mut failures = 0_u32;
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut is_first = true;
     loop {
         ticks.tick().await;
         let reading = ask_watching_the_clock(source, interval, outlet).await;
@@ -72,7 +78,10 @@ async fn run(source: &mut impl Source, interval: Duration, outlet: &Outlet) {
         failures = if unreachable { failures + 1 } else { 0 };
         if failures > 0 {
             ticks.reset_after(backoff(interval, failures));
+        } else if is_first {
+            ticks.reset_after(interval.mul_f64(rand::rng().random_range(PHASES)));
         }
+        is_first = false;
     }
 }
 
