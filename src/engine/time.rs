@@ -14,12 +14,12 @@ pub struct Moment(pub i64);
 impl Moment {
     /// How long `earlier` lies before this moment; zero when it does not.
     pub fn since(self, earlier: Self) -> Duration {
-        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
     /// Seconds from `earlier` to this moment, negative when `earlier` is later.
     pub fn seconds_after(self, earlier: Self) -> f64 {
-        (self.0 - earlier.0) as f64 / 1_000.0
+        self.0.saturating_sub(earlier.0) as f64 / 1_000.0
     }
 
     /// The time of day in UTC, `HH:MM:SS`.

@@ -62,7 +62,7 @@ impl Chunk {
     fn seen(&self) -> impl DoubleEndedIterator<Item = Seen> + '_ {
         self.points.iter().map(|point| Seen {
             value: f64::from(point.value),
-            at: Moment(self.start.0 + i64::from(point.offset_ms)),
+            at: Moment(self.start.0.saturating_add(i64::from(point.offset_ms))),
         })
     }
 
@@ -80,7 +80,7 @@ impl Points {
         put_in_bin(&mut self.fine, FINE_BIN_MS, at, value as f32, caps.fine_bins);
         put_in_bin(&mut self.coarse, COARSE_BIN_MS, at, value as f32, caps.coarse_bins);
         let fits = self.tail.as_ref().is_some_and(|tail| {
-            tail.points.len() < CHUNK_POINTS && u32::try_from(at.0 - tail.start.0).is_ok()
+            tail.points.len() < CHUNK_POINTS && u32::try_from(at.0.saturating_sub(tail.start.0)).is_ok()
         });
         if !fits {
             self.sealed.extend(self.tail.take());
@@ -90,7 +90,7 @@ impl Points {
             self.tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(8) }));
         }
         if let Some(tail) = &mut self.tail {
-            let offset_ms = u32::try_from(at.0 - tail.start.0).unwrap_or(u32::MAX);
+            let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
             // A snapshot that still holds this tail makes the store copy it, at most 64 points.
             match Arc::get_mut(tail) {
                 Some(chunk) => chunk.points.push(Point { offset_ms, value: value as f32 }),
@@ -135,7 +135,7 @@ impl Points {
 }
 
 fn put_in_bin(bins: &mut VecDeque<Bin>, length_ms: i64, at: Moment, value: f32, most: usize) {
-    let start = Moment(at.0.div_euclid(length_ms) * length_ms);
+    let start = Moment(at.0.div_euclid(length_ms).saturating_mul(length_ms));
     if let Some(bin) = bins.back_mut().filter(|bin| bin.start == start) {
         bin.count += 1;
         bin.mean += (value - bin.mean) / bin.count as f32;
