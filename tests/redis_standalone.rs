@@ -9,7 +9,7 @@ use headwater::sources::redis::{RedisSpec, RedisTarget};
 use headwater_engine::reading::{Event, FaultKind, Reading, SlowCommand};
 use headwater_engine::{Kind, Subject, metric};
 use headwater_test_support::{PATIENCE, Readings, Server, node_at, value_of, wait_until};
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
@@ -137,6 +137,45 @@ async fn what_cannot_be_reached_is_said_of_the_target() {
         let (_target, mut readings) = watch(RedisSpec::new(cluster(), vec![seed]));
         let fault = readings.until_fault(&cluster(), FaultKind::Unreachable).await;
         assert!(fault.message.as_str().contains(words), "{}", fault.message);
+    }
+}
+
+/// Something that is no Redis: sends this to whoever connects, once or without end.
+async fn impostor(says: &'static [u8], endless: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("a bound socket has an address").to_string();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut asked = [0; 64];
+                // Whatever the client does is fine: it is the one that is tested.
+                let _ = client.read(&mut asked).await;
+                while client.write_all(says).await.is_ok() && endless {}
+                while client.read(&mut asked).await.is_ok_and(|length| length > 0) {}
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_redis_is_said_and_holds_nothing_up() {
+    let cases: [(&[u8], bool, FaultKind, &str); 4] = [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", false, FaultKind::Malformed, "check host and port"),
+        (b"\x00\xff\x1b[2Jgarbage\r\n", false, FaultKind::Malformed, "check host and port"),
+        (
+            b"$99999999999\r\nxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            true,
+            FaultKind::TooLarge,
+            "16 MiB",
+        ),
+        (b"", false, FaultKind::Silent, "has not answered"),
+    ];
+    for (says, endless, kind, words) in cases {
+        let (target, mut readings) = watch(RedisSpec::new(cluster(), vec![impostor(says, endless).await]));
+        let fault = readings.until_fault(&cluster(), kind).await;
+        assert!(fault.message.as_str().contains(words), "{}", fault.message);
+        target.stop();
     }
 }
 

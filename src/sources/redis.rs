@@ -23,8 +23,8 @@ pub mod trouble;
 
 use std::time::Duration;
 
-use headwater_engine::Subject;
-use headwater_engine::reading::{Node, NodeHealth, Topology};
+use headwater_engine::reading::{Node, NodeHealth, Reading, Topology};
+use headwater_engine::{Kind, Moment, Subject};
 use tokio::sync::watch;
 
 pub use placement::{Placement, Relation, place, relation};
@@ -98,6 +98,23 @@ impl RedisTarget {
     }
 }
 
+/// Gives bytes to every reader of replies, for fuzzing: whatever they are, none may panic.
+pub fn read_everything(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (node, info) = (Subject::component(Kind::Redis, "any"), info::Info::parse(&text));
+    let mut reading = Reading::new(node.clone(), Moment::default());
+    samples::add_samples(&mut reading, &node, &info, &mut samples::Busiest::default());
+    let lines = topology::read_nodes(&text);
+    let Ok(reply) = redis::parse_redis_value(bytes) else { return };
+    for seen in [None, topology::read_shards(&reply), topology::read_slots(&reply)] {
+        let _ = shape::ShardNumbers::default().number(topology::combine(seen, &lines));
+    }
+    for entry in slowlog::read_slowlog(&reply).unwrap_or_default() {
+        let _ = entry.to_event(true);
+    }
+    let _ = scan::read_scan(&reply);
+}
+
 /// A file of the shared test data, or `None` with a loud notice where that folder is absent.
 #[cfg(test)]
 fn fixture(path: &str) -> Option<Vec<u8>> {
@@ -113,4 +130,26 @@ fn fixture(path: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 fn reply_fixture(path: &str) -> Option<redis::Value> {
     fixture(path).map(|bytes| redis::parse_redis_value(&bytes).unwrap())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_of_the_fuzzer_is_read() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/redis_replies");
+        let seeds: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(seeds.len() >= 6);
+        for seed in seeds {
+            let bytes = std::fs::read(&seed).unwrap();
+            assert_eq!(
+                seed.extension().unwrap() == "resp2",
+                redis::parse_redis_value(&bytes).is_ok(),
+                "{seed:?}"
+            );
+            // Cut anywhere, it is still only bytes.
+            (0..=bytes.len()).for_each(|length| read_everything(&bytes[..length]));
+        }
+    }
 }

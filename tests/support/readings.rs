@@ -41,7 +41,10 @@ impl Readings {
         match found.await {
             Ok(reading) => reading,
             Err(_) => {
-                panic!("no reading in which {what}; the last ones: {:#?}", self.log.iter().rev().take(3))
+                panic!(
+                    "no reading in which {what}; the last ones: {:#?}",
+                    self.log.iter().rev().take(3).collect::<Vec<_>>()
+                )
             }
         }
     }

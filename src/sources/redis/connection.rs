@@ -69,6 +69,9 @@ impl Access {
     }
 }
 
+/// The largest answer that is read, in bytes: some hundred times what any of our questions is answered with.
+const LARGEST_ANSWER: u64 = 16 * 1024 * 1024;
+
 /// An open, logged-in connection. Dropping it closes it.
 pub struct Connection {
     inner: MultiplexedConnection,
@@ -76,6 +79,8 @@ pub struct Connection {
     shown: String,
     username: Option<String>,
     cost: Arc<Cost>,
+    /// Bytes received since the last question.
+    answered: Arc<AtomicU64>,
     peer: Option<std::net::SocketAddr>,
 }
 
@@ -95,7 +100,8 @@ impl Connection {
     ) -> Result<Self, Trouble> {
         let stream = connect(dial, deadline).await?;
         let peer = stream.peer_addr().ok();
-        let counted = Counted { inner: stream, cost: cost.clone() };
+        let answered = Arc::new(AtomicU64::new(0));
+        let counted = Counted { inner: stream, cost: cost.clone(), answered: answered.clone() };
         let (inner, driver) = match &access.tls {
             None => start(counted).await,
             Some(connector) => start(secure(dial, connector, counted, deadline).await?).await,
@@ -107,6 +113,7 @@ impl Connection {
             shown: dial.shown.clone(),
             username: access.username.clone(),
             cost: cost.clone(),
+            answered,
             peer,
         };
         match connection.log_in(access, deadline).await {
@@ -123,6 +130,7 @@ impl Connection {
     /// the connection usable; silence and a closed connection are errors that end it.
     pub async fn ask(&mut self, command: Command<'_>, deadline: Instant) -> Result<Value, Trouble> {
         self.cost.commands.fetch_add(1, Ordering::Relaxed);
+        self.answered.store(0, Ordering::Relaxed);
         let cmd = command.to_cmd();
         match timeout_at(deadline, self.inner.send_packed_command(&cmd)).await {
             Err(_) => Err(Trouble::silent(command.name(), &self.shown)),
@@ -138,6 +146,7 @@ impl Connection {
     ) -> Result<Vec<Result<Value, Trouble>>, Trouble> {
         let Some(first) = commands.first() else { return Ok(vec![]) };
         self.cost.commands.fetch_add(commands.len() as u64, Ordering::Relaxed);
+        self.answered.store(0, Ordering::Relaxed);
         let mut pipeline = Pipeline::with_capacity(commands.len());
         for command in commands {
             pipeline.add_command(command.to_cmd());
@@ -160,6 +169,15 @@ impl Connection {
     }
 
     fn trouble(&self, error: &RedisError, command: &Command<'_>) -> Trouble {
+        if self.answered.load(Ordering::Relaxed) > LARGEST_ANSWER {
+            let message = format!(
+                "'{}' answers {} with more than {} MiB: it is no Redis server, or not a sound one",
+                self.shown,
+                command.name(),
+                LARGEST_ANSWER / 1024 / 1024
+            );
+            return Trouble::broken(FaultKind::TooLarge, message);
+        }
         Trouble::from_redis(error, command, &self.shown, self.username.as_deref())
     }
 
@@ -268,20 +286,18 @@ async fn speaks_plain(dial: &Dial, deadline: Instant) -> bool {
     timeout_at(soon, probe).await.ok().flatten().is_some()
 }
 
-/// Why a server hung up on the first command: it may be full and say so unasked, or wait for TLS.
+/// Why a server hung up on the first command: it may be full and say so unasked, wait for TLS, or be no Redis.
 async fn why_closed(dial: &Dial, access: &Access, deadline: Instant) -> Option<Trouble> {
-    let soon = deadline.min(Instant::now() + Duration::from_millis(500));
-    let mut stream = connect(dial, soon).await.ok()?;
-    let mut said = [0; 128];
-    if access.tls.is_none()
-        && let Ok(Ok(length)) = timeout_at(soon, stream.read(&mut said)).await
-        && length > 0
-    {
-        let reply = redis::parse_redis_value(&said[..length]).and_then(Value::extract_error);
-        return reply.err().map(|error| Trouble::from_redis(&error, &Command::Ping, &dial.shown, None));
-    }
     if access.tls.is_some() {
         return None;
+    }
+    if let Some(said) = listen(dial, deadline).await
+        && !said.starts_with(&[TLS_ALERT])
+    {
+        return match redis::parse_redis_value(&said).and_then(Value::extract_error) {
+            Ok(_) => None,
+            Err(error) => Some(Trouble::from_redis(&error, &Command::Ping, &dial.shown, None)),
+        };
     }
     let connector = tls::any_connector().ok()?;
     let name = ServerName::try_from(dial.host.clone()).ok()?;
@@ -299,6 +315,27 @@ async fn why_closed(dial: &Dial, access: &Access, deadline: Instant) -> Option<T
     })
 }
 
+/// The first byte of what a TLS server says to a plain client.
+const TLS_ALERT: u8 = 0x15;
+
+/// What a server says unasked or, when it says nothing, to a PING; `None` when it says nothing at all.
+async fn listen(dial: &Dial, deadline: Instant) -> Option<Vec<u8>> {
+    let mut stream = connect(dial, deadline).await.ok()?;
+    let mut said = vec![0; 128];
+    for question in [Command::Ping.to_cmd().get_packed_command(), vec![]] {
+        let soon = deadline.min(Instant::now() + Duration::from_millis(500));
+        match timeout_at(soon, stream.read(&mut said)).await {
+            Ok(Ok(length)) if length > 0 => {
+                said.truncate(length);
+                return Some(said);
+            }
+            Ok(_) => return None,
+            Err(_) => stream.write_all(&question).await.ok()?,
+        }
+    }
+    None
+}
+
 /// Starts the protocol on a stream. No command of the library's own is sent: whatever goes out is ours.
 async fn start<S>(stream: S) -> Result<(MultiplexedConnection, AbortHandle), RedisError>
 where
@@ -310,10 +347,11 @@ where
     Ok((inner, tokio::spawn(driver).abort_handle()))
 }
 
-/// A stream that counts its bytes.
+/// A stream that counts its bytes and ends with an answer that is too large.
 struct Counted {
     inner: TcpStream,
     cost: Arc<Cost>,
+    answered: Arc<AtomicU64>,
 }
 
 impl AsyncRead for Counted {
@@ -324,7 +362,11 @@ impl AsyncRead for Counted {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        self.cost.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        let length = (buffer.filled().len() - before) as u64;
+        self.cost.bytes.fetch_add(length, Ordering::Relaxed);
+        if self.answered.fetch_add(length, Ordering::Relaxed) + length > LARGEST_ANSWER {
+            return Poll::Ready(Err(io::Error::other("the answer is too large")));
+        }
         polled
     }
 }

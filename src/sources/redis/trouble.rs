@@ -2,7 +2,7 @@
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
-use redis::RedisError;
+use redis::{ErrorKind, RedisError};
 
 use super::allowed::Command;
 
@@ -54,7 +54,7 @@ impl Trouble {
         if error.is_timeout() {
             return Self::silent(name, address);
         }
-        if error.is_io_error() || error.is_unrecoverable_error() {
+        if error.kind() != ErrorKind::Parse && (error.is_io_error() || error.is_unrecoverable_error()) {
             return Self::broken(
                 FaultKind::Unreachable,
                 format!(
@@ -63,7 +63,8 @@ impl Trouble {
                 ),
             );
         }
-        let message = format!("'{address}' did not answer {name} as a Redis server would: {error}");
+        let message =
+            format!("'{address}' does not answer {name} as a Redis server does: check host and port");
         Self::broken(FaultKind::Malformed, message)
     }
 
