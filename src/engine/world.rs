@@ -93,6 +93,10 @@ impl World {
             Event::Restarted => consequences.restarted = true,
             Event::SlowCommand(command) => {
                 let log = self.slow.entry(source.clone()).or_default();
+                // A source that began anew reads the whole log again.
+                if log.iter().any(|known| (known.id, known.at) == (command.id, command.at)) {
+                    return;
+                }
                 if log.len() >= SLOW_COMMANDS_KEPT {
                     log.pop_front();
                 }
@@ -293,6 +297,29 @@ mod tests {
         answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
         world.take(&answer);
         assert_eq!(world.source(&node()).unwrap().fault, None);
+    }
+
+    #[test]
+    fn an_entry_that_is_read_again_counts_once() {
+        let mut world = World::default();
+        let entry = |id| {
+            let mut reading = Reading::new(node(), Moment(1_000));
+            reading.events.push(Event::SlowCommand(SlowCommand {
+                id,
+                at: Moment(500),
+                took: Duration::from_millis(20),
+                command: "GET".into(),
+                key: None,
+                arguments: vec![],
+                client: "".into(),
+                excluded: false,
+            }));
+            reading
+        };
+        for id in [1, 2, 1, 2, 3] {
+            world.take(&entry(id));
+        }
+        assert_eq!(world.slow_log(&node()).count(), 3);
     }
 
     #[test]
