@@ -31,7 +31,7 @@ pub struct Baseline {
     pub typical: f64,
     /// The interquartile range, where it is known.
     pub spread: Option<f64>,
-    /// The moving threshold of this run's own healthy time: 1.3 times the smoothed rolling 95th percentile. It
+    /// Of a percentile, the moving threshold of this run's own healthy time: 1.3 times the smoothed rolling 95th percentile. It
     /// stands still while anything is pending or firing, because only healthy time is looked at.
     pub moving: Option<f64>,
     /// Where it came from.
@@ -71,7 +71,11 @@ impl Scene<'_> {
     ) -> Option<Baseline> {
         self.declared(subject, metric)
             .or_else(|| self.learned(subject, metric, part))
-            .or_else(|| earlier_baseline(self.earlier_p99s(subject, metric, part).into_iter()))
+            .or_else(|| {
+                let p99s = self.earlier_p99s(subject, metric, part);
+                let earlier = earlier_baseline(p99s.iter().copied())?;
+                Some(Baseline { moving: moving_threshold(&p99s), ..earlier })
+            })
             .or_else(|| {
                 let lifetime = self.lifetime_distribution(subject, metric, part)?;
                 let p99 = lifetime.percentile(0.99).filter(|_| lifetime.count >= LEAST_EVENTS)?;
@@ -133,13 +137,9 @@ impl Scene<'_> {
 }
 
 fn earlier_baseline(values: impl Iterator<Item = f64>) -> Option<Baseline> {
-    let values: Vec<f64> = values.collect();
-    let (center, spread, points) = typical(values.iter().copied())?;
-    (points >= LEAST_POINTS).then(|| Baseline {
-        spread: Some(spread),
-        moving: moving_threshold(&values),
-        ..Baseline::new(center, BaselineFrom::Earlier)
-    })
+    let (center, spread, points) = typical(values)?;
+    (points >= LEAST_POINTS)
+        .then(|| Baseline { spread: Some(spread), ..Baseline::new(center, BaselineFrom::Earlier) })
 }
 
 /// 1.3 times the exponentially smoothed rolling 95th percentile of values in the order in which they came.

@@ -11,7 +11,8 @@ pub struct Peers {
 
 impl Peers {
     /// A group of members with their numbers; members without a number are left out by the caller.
-    pub fn new(values: Vec<(Subject, f64)>) -> Self {
+    pub fn new(mut values: Vec<(Subject, f64)>) -> Self {
+        values.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         sorted.sort_by(f64::total_cmp);
         Self { values, sorted }
@@ -19,10 +20,11 @@ impl Peers {
 
     /// This member's number.
     pub fn of(&self, member: &Subject) -> Option<f64> {
-        self.values.iter().find(|(subject, _)| subject == member).map(|(_, value)| *value)
+        let place = self.values.binary_search_by(|(subject, _)| subject.cmp(member)).ok()?;
+        Some(self.values[place].1)
     }
 
-    /// The members with their numbers.
+    /// The members with their numbers, in the order of their subjects.
     pub fn values(&self) -> &[(Subject, f64)] {
         &self.values
     }

@@ -95,11 +95,11 @@ impl Scene<'_> {
 
     /// The mean of the newest points, as many as fall in three intervals; `None` when they are stale.
     pub fn present(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
-        let newest = self.latest(subject, metric)?;
-        let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
         let points = self.store.points(subject, metric, None)?;
+        let newest = points.latest().filter(|seen| seen.at >= self.stale_before())?;
+        let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
         let (mut sum, mut count) = (0.0, 0.0);
-        for seen in points.since(from).filter(|seen| seen.at > from) {
+        for seen in points.newest_first().take_while(|seen| seen.at > from) {
             sum += seen.value;
             count += 1.0;
         }
@@ -108,10 +108,9 @@ impl Scene<'_> {
 
     /// The median of the last five points of a level; `None` when they are stale.
     pub fn present_median(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
-        let newest = self.latest(subject, metric)?;
         let points = self.store.points(subject, metric, None)?;
-        let mut values: Vec<f64> =
-            points.since(Moment(i64::MIN)).rev().take(5).map(|seen| seen.value).collect();
+        let newest = points.latest().filter(|seen| seen.at >= self.stale_before())?;
+        let mut values: Vec<f64> = points.newest_first().take(5).map(|seen| seen.value).collect();
         values.sort_by(f64::total_cmp);
         Some(Seen { value: median(&values)?, at: newest.at })
     }

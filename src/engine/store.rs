@@ -10,7 +10,6 @@ mod cumulative;
 mod points;
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ pub use points::{Bin, Chunk, Points};
 
 use crate::histogram::Histogram;
 use crate::metric::{Metric, MetricName};
-use crate::reading::{Reading, Value};
+use crate::reading::{Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -28,16 +27,8 @@ use crate::time::Moment;
 /// After this many intervals without an answer a counter's difference is a gap and not a rate.
 pub const GAP_INTERVALS: u32 = 15;
 
-/// A series' identity.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SeriesKey {
-    /// What it is about.
-    pub subject: Subject,
-    /// What is measured.
-    pub metric: MetricName,
-    /// The stage, command or other part.
-    pub part: Option<RemoteText>,
-}
+/// A metric and the stage, command or other part: what tells a subject's series apart.
+type SeriesName = (MetricName, Option<RemoteText>);
 
 /// One value with its moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +44,9 @@ pub struct Seen {
 pub struct Store {
     interval: Duration,
     budget: Budget,
-    index: BTreeMap<SeriesKey, usize>,
+    /// Per subject, its series in order of metric and part: subjects are many and their names long.
+    index: BTreeMap<Subject, Vec<(SeriesName, usize)>>,
+    count: usize,
     series: Vec<Series>,
     /// Places in `series` whose subject was forgotten.
     free: Vec<usize>,
@@ -63,7 +56,8 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Series {
-    key: SeriesKey,
+    subject: Subject,
+    name: SeriesName,
     data: Data,
 }
 
@@ -89,6 +83,7 @@ impl Store {
             interval,
             budget: Budget::new(budget_bytes),
             index: BTreeMap::new(),
+            count: 0,
             series: vec![],
             free: vec![],
             layouts: BTreeMap::new(),
@@ -102,19 +97,12 @@ impl Store {
         layout.resize(reading.samples.len(), usize::MAX);
         for (sample, slot) in reading.samples.iter().zip(&mut layout) {
             let known = self.series.get(*slot).is_some_and(|series| {
-                series.key.metric == sample.metric
-                    && series.key.subject == sample.subject
-                    && series.key.part == sample.part
+                series.name.0 == sample.metric
+                    && series.subject == sample.subject
+                    && series.name.1 == sample.part
             });
             if !known {
-                *slot = self.find_or_add(
-                    SeriesKey {
-                        subject: sample.subject.clone(),
-                        metric: sample.metric.clone(),
-                        part: sample.part.clone(),
-                    },
-                    &sample.value,
-                );
+                *slot = self.find_or_add(sample);
             }
             let caps = self.budget.caps();
             let longest_gap = self.interval * GAP_INTERVALS;
@@ -123,16 +111,19 @@ impl Store {
         self.layouts.insert(reading.source.clone(), layout);
     }
 
-    fn find_or_add(&mut self, key: SeriesKey, value: &Value) -> usize {
-        if let Some(found) = self.index.get(&key) {
-            return *found;
-        }
-        let data = match value {
+    fn find_or_add(&mut self, sample: &Sample) -> usize {
+        let name: SeriesName = (sample.metric.clone(), sample.part.clone());
+        let of_subject = self.index.entry(sample.subject.clone()).or_default();
+        let place = match of_subject.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(found) => return of_subject[found].1,
+            Err(place) => place,
+        };
+        let data = match sample.value {
             Value::Gauge(_) => Data::Level(Points::default()),
             Value::Counter(_) => Data::Rate { points: Points::default(), total: None, lifetime: None },
             Value::Histogram(_) => Data::Buckets(Cumulative::default()),
         };
-        let series = Series { key: key.clone(), data };
+        let series = Series { subject: sample.subject.clone(), name: name.clone(), data };
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.series[slot] = series;
@@ -143,14 +134,18 @@ impl Store {
                 self.series.len() - 1
             }
         };
-        self.index.insert(key, slot);
-        self.budget.resize(self.index.len());
+        of_subject.insert(place, (name, slot));
+        self.count += 1;
+        self.budget.resize(self.count);
         slot
     }
 
     fn find(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Series> {
-        let key = SeriesKey { subject: subject.clone(), metric: metric.into(), part: part.cloned() };
-        self.index.get(&key).map(|slot| &self.series[*slot])
+        let of_subject = self.index.get(subject)?;
+        let place = of_subject.binary_search_by(|((known, known_part), _)| {
+            known.cmp(&MetricName::Known(metric)).then_with(|| known_part.as_ref().cmp(&part))
+        });
+        place.ok().map(|place| &self.series[of_subject[place].1])
     }
 
     /// The points of a level or a rate.
@@ -219,51 +214,32 @@ impl Store {
 
     /// The parts that a subject has of a metric, `None` being the whole.
     pub fn parts(&self, subject: &Subject, metric: Metric) -> Vec<Option<RemoteText>> {
-        let first = SeriesKey { subject: subject.clone(), metric: metric.into(), part: None };
-        self.index
-            .range((Bound::Included(first), Bound::Unbounded))
-            .take_while(|(key, _)| key.subject == *subject && key.metric == MetricName::Known(metric))
-            .map(|(key, _)| key.part.clone())
-            .collect()
+        let of_subject = self.index.get(subject).map_or(&[][..], Vec::as_slice);
+        let with_metric = of_subject.iter().filter(|((known, _), _)| *known == MetricName::Known(metric));
+        with_metric.map(|((_, part), _)| part.clone()).collect()
     }
 
     /// Every subject that has a series and is `root` or a part of it, in order.
     pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
-        let first = SeriesKey {
-            subject: root.clone(),
-            metric: MetricName::Known(crate::metric::REDIS_ANSWER_TIME),
-            part: None,
-        };
-        let mut found: Vec<Subject> = vec![];
-        for (key, _) in self.index.range((Bound::Included(first), Bound::Unbounded)) {
-            if !key.subject.as_str().starts_with(root.as_str()) {
-                break;
-            }
-            if root.contains(&key.subject) && found.last() != Some(&key.subject) {
-                found.push(key.subject.clone());
-            }
-        }
-        found
+        let from_root = self.index.range::<Subject, _>(root..).map(|(subject, _)| subject);
+        let named_so = from_root.take_while(|subject| subject.as_str().starts_with(root.as_str()));
+        named_so.filter(|subject| root.contains(subject)).cloned().collect()
     }
 
     /// Forgets everything about a subject that has left for good.
     pub fn forget(&mut self, subject: &Subject) {
-        let Self { index, series, free, .. } = self;
-        index.retain(|key, slot| {
-            let stays = key.subject != *subject;
-            if !stays {
-                series[*slot].data = Data::Level(Points::default());
-                free.push(*slot);
-            }
-            stays
-        });
+        for (_, slot) in self.index.remove(subject).unwrap_or_default() {
+            self.series[slot].data = Data::Level(Points::default());
+            self.free.push(slot);
+            self.count -= 1;
+        }
         // Any source may have reported about it, and a layout must not lead to a place that is used anew.
         self.layouts.clear();
     }
 
     /// Number of series.
     pub fn series_count(&self) -> usize {
-        self.index.len()
+        self.count
     }
 
     /// Bytes of history held now.

@@ -18,6 +18,8 @@ const SLOW_COMMANDS_KEPT: usize = 128;
 pub struct World {
     sources: BTreeMap<Subject, SourceState>,
     topologies: BTreeMap<Subject, Topology>,
+    /// The nodes of each deployment by their host.
+    hosts: BTreeMap<Subject, BTreeMap<String, Vec<Subject>>>,
     slow: BTreeMap<Subject, VecDeque<SlowCommand>>,
     scans: BTreeMap<Subject, Scan>,
     /// When there last was a number about a subject.
@@ -93,10 +95,6 @@ impl World {
             Event::Restarted => consequences.restarted = true,
             Event::SlowCommand(command) => {
                 let log = self.slow.entry(source.clone()).or_default();
-                // A source that began anew reads the whole log again.
-                if log.iter().any(|known| (known.id, known.at) == (command.id, command.at)) {
-                    return;
-                }
                 if log.len() >= SLOW_COMMANDS_KEPT {
                     log.pop_front();
                 }
@@ -135,6 +133,11 @@ impl World {
             self.slow.remove(node);
             self.data.remove(node);
         }
+        let mut hosts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+        for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {
+            hosts.entry(host_of(&node.subject).to_owned()).or_default().push(node.subject.clone());
+        }
+        self.hosts.insert(topology.cluster.clone(), hosts);
         self.topologies.insert(topology.cluster.clone(), topology.clone());
         gone
     }
@@ -161,7 +164,18 @@ impl World {
 
     /// One shard.
     pub fn shard(&self, subject: &Subject) -> Option<&Shard> {
-        self.shards(&subject.component_of()).iter().find(|shard| shard.subject == *subject)
+        let shards = self.shards(&subject.component_of());
+        // A shard mostly stands at the place of its number.
+        let guess = subject.shard_index().and_then(|index| shards.get(index));
+        guess
+            .filter(|shard| shard.subject == *subject)
+            .or_else(|| shards.iter().find(|shard| shard.subject == *subject))
+    }
+
+    /// The nodes of a deployment that share this node's host, itself included.
+    pub fn on_its_host(&self, node: &Subject) -> &[Subject] {
+        let hosts = self.hosts.get(&node.component_of());
+        hosts.and_then(|hosts| hosts.get(host_of(node))).map_or(&[], Vec::as_slice)
     }
 
     /// A node's slow log, oldest first.
@@ -171,10 +185,17 @@ impl World {
 
     /// The newest entries of all slow logs, newest first.
     pub fn slow_commands(&self, most: usize) -> Vec<(Subject, SlowCommand)> {
-        let mut all: Vec<_> =
+        let mut all: Vec<(&Subject, &SlowCommand)> =
             self.slow.iter().flat_map(|(node, log)| log.iter().map(move |command| (node, command))).collect();
-        all.sort_by_key(|(node, command)| (std::cmp::Reverse(command.at), (*node).clone(), command.id));
-        all.into_iter().take(most).map(|(node, command)| (node.clone(), command.clone())).collect()
+        let newest_first = |one: &(&Subject, &SlowCommand), other: &(&Subject, &SlowCommand)| {
+            (other.1.at, one.0, one.1.id).cmp(&(one.1.at, other.0, other.1.id))
+        };
+        if all.len() > most {
+            all.select_nth_unstable_by(most, newest_first);
+            all.truncate(most);
+        }
+        all.sort_by(newest_first);
+        all.into_iter().map(|(node, command)| (node.clone(), command.clone())).collect()
     }
 
     /// The newest scan of a shard.
@@ -209,7 +230,10 @@ impl World {
 
     /// The faults and latenesses of `subject`'s sources, worst first, as one sentence each.
     pub fn troubles(&self, subject: &Subject, now: Moment) -> Vec<String> {
-        let faults = self.sources.values().filter(|state| subject.contains(&state.source));
+        let within = self.sources.range::<Subject, _>(subject..).map(|(_, state)| state);
+        let faults = within
+            .take_while(|state| state.source.as_str().starts_with(subject.as_str()))
+            .filter(|state| subject.contains(&state.source));
         let mut troubles: Vec<String> = faults
             .clone()
             .filter_map(|state| state.fault.as_ref())
@@ -233,6 +257,11 @@ impl World {
 
 fn tells_of_target(metric: &MetricName) -> bool {
     !matches!(metric, MetricName::Known(metric) if OWN_COST.contains(metric))
+}
+
+fn host_of(node: &Subject) -> &str {
+    let address = node.address().unwrap_or_default();
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 /// How long the target had been running, where the reading says so.
@@ -297,29 +326,6 @@ mod tests {
         answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
         world.take(&answer);
         assert_eq!(world.source(&node()).unwrap().fault, None);
-    }
-
-    #[test]
-    fn an_entry_that_is_read_again_counts_once() {
-        let mut world = World::default();
-        let entry = |id| {
-            let mut reading = Reading::new(node(), Moment(1_000));
-            reading.events.push(Event::SlowCommand(SlowCommand {
-                id,
-                at: Moment(500),
-                took: Duration::from_millis(20),
-                command: "GET".into(),
-                key: None,
-                arguments: vec![],
-                client: "".into(),
-                excluded: false,
-            }));
-            reading
-        };
-        for id in [1, 2, 1, 2, 3] {
-            world.take(&entry(id));
-        }
-        assert_eq!(world.slow_log(&node()).count(), 3);
     }
 
     #[test]

@@ -66,15 +66,19 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Clear(format!("no look-ups; callers' reads p99 {shown}"));
     }
     let ratio = hits.value / lookups;
+    let hit = show(ratio, Unit::Ratio);
+    let clear = || Judgement::Clear(format!("hit ratio {hit}, callers' reads p99 {shown}"));
+    if p99 < limits.of("read") || reads.p99.sign() == "<= " {
+        return clear();
+    }
     let healthy = scene
         .total_baseline(redis, REDIS_HITS)
         .zip(scene.total_baseline(redis, REDIS_MISSES))
         .filter(|(hits, misses)| hits.typical + misses.typical > 0.0)
         .map(|(hits, misses)| hits.typical / (hits.typical + misses.typical));
     let least = healthy.map_or(limits.of("hit_ratio"), |healthy| healthy - limits.of("hit_drop"));
-    let hit = show(ratio, Unit::Ratio);
-    if p99 < limits.of("read") || reads.p99.sign() == "<= " || ratio < least {
-        return Judgement::Clear(format!("hit ratio {hit}, callers' reads p99 {shown}"));
+    if ratio < least {
+        return clear();
     }
     Breach::new(
         format!("hit ratio {hit}, yet reads take {shown} (p99) as {caller} sees them"),

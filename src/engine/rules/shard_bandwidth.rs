@@ -1,7 +1,5 @@
 //! A shard's network link is full.
 
-use std::collections::BTreeMap;
-
 use super::slow_to_answer::{answer_times, node_answer_time};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
@@ -175,23 +173,9 @@ fn link_load(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
     if !shared {
         return Some(own);
     }
-    let neighbours = hosts(scene, &node.component_of());
-    let host = neighbours.get(host_of(node))?;
+    let host = scene.world.on_its_host(node);
     let sum = host.iter().filter_map(|neighbour| node_bytes(scene, neighbour)).map(|seen| seen.value).sum();
     Some(Seen { value: sum, at: own.at })
-}
-
-fn hosts<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> BTreeMap<&'a str, Vec<&'a Subject>> {
-    let mut hosts: BTreeMap<&str, Vec<&Subject>> = BTreeMap::new();
-    for node in scene.world.shards(cluster).iter().flat_map(|shard| &shard.nodes) {
-        hosts.entry(host_of(&node.subject)).or_default().push(&node.subject);
-    }
-    hosts
-}
-
-fn host_of(node: &Subject) -> &str {
-    let address = node.address().unwrap_or_default();
-    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 fn node_bytes(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {

@@ -84,10 +84,11 @@ impl Points {
         });
         if !fits {
             self.sealed.extend(self.tail.take());
-            while self.sealed.len() * CHUNK_POINTS > caps.points {
+            // The tail will fill up too, and what a rule looks at may lie just behind its start.
+            while self.sealed.len() > 1 && (self.sealed.len() + 1) * CHUNK_POINTS > caps.points {
                 self.sealed.pop_front();
             }
-            self.tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(8) }));
+            self.tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(CHUNK_POINTS) }));
         }
         if let Some(tail) = &mut self.tail {
             let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
@@ -118,6 +119,11 @@ impl Points {
             .filter(move |seen| seen.at >= from)
     }
 
+    /// Points at full resolution, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = Seen> + '_ {
+        self.tail.iter().chain(self.sealed.iter().rev()).flat_map(|chunk| chunk.seen().rev())
+    }
+
     /// Bins of ten seconds, oldest first; a gap is a missing bin.
     pub fn fine_bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.fine.iter().copied()
@@ -145,6 +151,9 @@ fn put_in_bin(bins: &mut VecDeque<Bin>, length_ms: i64, at: Moment, value: f32, 
     }
     while bins.len() >= most {
         bins.pop_front();
+    }
+    if bins.len() == bins.capacity() {
+        bins.reserve_exact(most.min(bins.len() * 2).max(4) - bins.len());
     }
     bins.push_back(Bin { start, mean: value, min: value, max: value, count: 1 });
 }
