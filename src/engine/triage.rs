@@ -62,10 +62,14 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
     if targets().all(|state| state.last_data.is_none()) {
         return Conclusion::NoTarget;
     }
+    let is_stale =
+        |subject: &Subject| scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before());
     let configured = scene.settings.components.iter().filter(|component| component.has_source);
-    let blind = configured
-        .map(|component| &component.subject)
-        .any(|subject| scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before()));
+    // One shard's fresh numbers do not stand for another's: each primary has slots of its own.
+    let primaries =
+        scene.world.topologies().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
+    let blind = configured.map(|component| &component.subject).any(is_stale)
+        || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject));
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
     if blind || unproven { Conclusion::Blind } else { Conclusion::Clear }
@@ -127,6 +131,9 @@ fn next_step(
              suffers",
             suspect.subject
         ),
+        (Conclusion::Blind, Some(suspect), Some(advice)) => {
+            format!("nobody is seen to suffer; look at {}: {advice}", suspect.subject)
+        }
         (_, Some(suspect), _) => format!("nobody suffers; keep an eye on {}", suspect.subject),
         (_, None, _) if suffering => match unknown.first() {
             Some(row) => format!(
