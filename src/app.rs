@@ -201,7 +201,7 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            reading.sample(&subject, MetricName::Free(index.to_string().into()), value);
+            reading.sample(&subject, MetricName::from(index.to_string()), value);
         }
         let kept: Vec<_> = with_finite_numbers(reading)
             .samples

@@ -29,7 +29,7 @@ fn inputs(second: i64, number: f64) -> Vec<Input> {
     let mut reading = Reading::new(node.clone(), at);
     reading.source_clock_us = Some(u64::MAX);
     reading.sample(&node, REDIS_CPU, Value::Counter(number));
-    reading.part(&node, MetricName::Free("my_gauge".into()), "stage\x1b[31m", Value::Gauge(-number));
+    reading.part(&node, MetricName::from("my_gauge".to_owned()), "stage\x1b[31m", Value::Gauge(-number));
     let histogram = Histogram {
         bounds: [0.1, 0.3].into(),
         counts: [1.0, number].into(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Cumulative buckets at one moment: `counts[i]` events were at most `bounds[i]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Histogram {
     /// Upper bounds in the metric's unit, ascending, without `+Inf`; shared between scrapes.
     pub bounds: Arc<[f64]>,
@@ -15,6 +16,27 @@ pub struct Histogram {
     pub count: f64,
     /// Sum of all values, when the target gives it.
     pub sum: Option<f64>,
+}
+
+/// A histogram as a recording holds it: whoever wrote that may have miscounted.
+#[derive(Deserialize)]
+struct Unchecked {
+    bounds: Arc<[f64]>,
+    counts: Box<[f64]>,
+    count: f64,
+    sum: Option<f64>,
+}
+
+impl TryFrom<Unchecked> for Histogram {
+    type Error = String;
+
+    fn try_from(read: Unchecked) -> Result<Self, String> {
+        let Unchecked { bounds, counts, count, sum } = read;
+        if counts.len() == bounds.len() {
+            return Ok(Self { bounds, counts, count, sum });
+        }
+        Err(format!("a histogram has {} counts for {} bounds: it needs one a bound", counts.len(), bounds.len()))
+    }
 }
 
 /// A percentile read from buckets, honest about what they can tell.
@@ -131,5 +153,18 @@ mod tests {
         assert_eq!(histogram(&[1.0], &[2.0], 3.0).since(&then), None);
         assert_eq!(histogram(&[2.0], &[9.0], 12.0).since(&then), None);
         assert_eq!(histogram(&[1.0], &[9.0], 12.0).since(&then).unwrap().count, 3.0);
+    }
+
+    #[test]
+    fn a_histogram_is_read_only_with_a_count_for_each_bound() {
+        let read = |counts: &str| {
+            serde_json::from_str::<Histogram>(&format!(
+                r#"{{"bounds":[0.1,0.2],"counts":{counts},"count":3,"sum":null}}"#
+            ))
+        };
+        assert_eq!(read("[1,3]").unwrap().counts.len(), 2);
+        for counts in ["[]", "[1]", "[1,2,3]"] {
+            assert!(read(counts).unwrap_err().to_string().contains("for 2 bounds"), "{counts}");
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest remote text that is kept, in characters; the rest is cut and marked with `…`.
+/// The longest remote text that is kept, in characters as they are written, escapes included; the rest is cut, never
+/// within an escape, and marked with `…`.
 pub const REMOTE_TEXT_LIMIT: usize = 512;
 
 /// A key name, label value, log line or error of a remote system: no control character, no bidirectional
@@ -25,29 +26,22 @@ impl RemoteText {
         Self::from_bytes(text.as_bytes())
     }
 
-    /// Cleans bytes; valid UTF-8 stays readable, other bytes become `\xNN`.
+    /// Cleans bytes; valid UTF-8 stays readable, other bytes become `\xNN`. Cleaning a clean text changes nothing, so
+    /// that what was recorded comes back as it was.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let mut clean = String::with_capacity(bytes.len().min(REMOTE_TEXT_LIMIT));
-        let mut count = 0;
+        let mut clean = Clean::default();
         for chunk in bytes.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if count == REMOTE_TEXT_LIMIT {
-                    clean.push('…');
-                    return Self(clean.into());
-                }
-                count += 1;
-                push_clean(&mut clean, c);
-            }
-            for byte in chunk.invalid() {
-                if count == REMOTE_TEXT_LIMIT {
-                    clean.push('…');
-                    return Self(clean.into());
-                }
-                count += 1;
-                clean.push_str(&format!("\\x{byte:02x}"));
+            let fits = chunk.valid().chars().all(|c| match c {
+                c if is_harmless(c) => clean.push(c.encode_utf8(&mut [0; 4]), 1),
+                c if c.is_ascii() => clean.push_escape(&format!("\\x{:02x}", u32::from(c))),
+                c => clean.push_escape(&format!("\\u{{{:x}}}", u32::from(c))),
+            }) && chunk.invalid().iter().all(|byte| clean.push_escape(&format!("\\x{byte:02x}")));
+            if !fits {
+                clean.text.push('…');
+                break;
             }
         }
-        Self(clean.into())
+        Self(clean.text.into())
     }
 
     /// The clean text.
@@ -56,13 +50,27 @@ impl RemoteText {
     }
 }
 
-fn push_clean(clean: &mut String, c: char) {
-    if is_harmless(c) {
-        clean.push(c);
-    } else if c.is_ascii() {
-        clean.push_str(&format!("\\x{:02x}", u32::from(c)));
-    } else {
-        clean.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
+/// A clean text that grows up to [`REMOTE_TEXT_LIMIT`].
+#[derive(Default)]
+struct Clean {
+    text: String,
+    length: usize,
+}
+
+impl Clean {
+    /// Adds a piece of so many characters as a whole; says whether it had room.
+    fn push(&mut self, piece: &str, length: usize) -> bool {
+        let fits = self.length + length <= REMOTE_TEXT_LIMIT;
+        if fits {
+            self.text.push_str(piece);
+            self.length += length;
+        }
+        fits
+    }
+
+    fn push_escape(&mut self, escape: &str) -> bool {
+        // Escapes are ASCII: a byte is a character.
+        self.push(escape, escape.len())
     }
 }
 
@@ -105,6 +113,8 @@ impl fmt::Debug for RemoteText {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -126,5 +136,25 @@ mod tests {
         assert_eq!(long.as_str().chars().count(), REMOTE_TEXT_LIMIT + 1);
         let once = RemoteText::new("tab\there");
         assert_eq!(RemoteText::new(once.as_str()), once);
+    }
+
+    #[test]
+    fn escapes_count_as_they_are_written_and_stay_whole() {
+        let long = RemoteText::from_bytes(&[0xff; 200]);
+        assert_eq!(long.as_str(), format!("{}…", "\\xff".repeat(REMOTE_TEXT_LIMIT / 4)));
+        let shifted = RemoteText::from_bytes(&[&b"a"[..], &[0xff; 200]].concat());
+        assert_eq!(shifted.as_str(), format!("a{}…", "\\xff".repeat(REMOTE_TEXT_LIMIT / 4 - 1)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_clean_stays_as_it_is(bytes in proptest::collection::vec(any::<u8>(), 0..1_200), text in "\\PC{0,600}|.{0,600}") {
+            for clean in [RemoteText::from_bytes(&bytes), RemoteText::new(&text)] {
+                prop_assert!(clean.as_str().chars().count() <= REMOTE_TEXT_LIMIT + 1);
+                prop_assert!(clean.as_str().chars().all(is_harmless));
+                prop_assert_eq!(&RemoteText::new(clean.as_str()), &clean);
+                prop_assert_eq!(&serde_json::from_str::<RemoteText>(&serde_json::to_string(&clean).unwrap()).unwrap(), &clean);
+            }
+        }
     }
 }

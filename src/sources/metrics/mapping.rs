@@ -308,7 +308,7 @@ impl Mapper {
             }
             mapping.samples.push(Sample {
                 subject: self.target.itself.clone(),
-                metric: MetricName::Free(RemoteText::new(name).as_str().into()),
+                metric: MetricName::from(name.to_owned()),
                 part: (!part.is_empty()).then(|| RemoteText::new(&part)),
                 value,
             });
