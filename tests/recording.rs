@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater::recording::{Header, Recorder, Recording, RecordingError};
+use headwater::sources::metrics::dialect::Dialects;
+use headwater::sources::metrics::exposition::decode;
+use headwater::sources::metrics::mapping::{Mapper, Target};
 use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::{MetricName, REDIS_CPU, REQUEST_DURATION};
 use headwater_engine::reading::{
-    ActKind, Event, Fault, FaultKind, Input, KeySize, OperatorAct, Reading, Scan, ScanState, SlowCommand,
-    Value,
+    ActKind, Event, Fault, FaultKind, Input, KeySize, OperatorAct, Reading, Sample, Scan, ScanState,
+    SlowCommand, Value,
 };
 use headwater_engine::{Baselines, Moment, Settings, Subject};
 use proptest::prelude::*;
@@ -152,6 +155,19 @@ fn a_replay_keeps_the_thresholds_of_its_recording() {
     let settings = header.settings_in_force();
     assert_eq!(settings.thresholds["shard-hot"]["skew"], 2.0);
     assert_eq!(settings.thresholds["shard-hot"]["cpu"], 0.1 + 0.2);
+}
+
+#[test]
+fn what_a_page_gives_comes_back_as_it_was() {
+    let page = decode(
+        b"# TYPE \"service.requests\" counter\n{\"service.requests\",id=\"\x01\x02\"} 1\nmine 2\n",
+        None,
+    );
+    let target = Target::new(&"service/ranker".parse().unwrap(), "127.0.0.1:8000");
+    let samples = Mapper::new(Dialects::built_in(), target, None).map(&page).samples;
+    assert_eq!(samples.len(), 2, "{samples:?}");
+    let again: Vec<Sample> = serde_json::from_str(&serde_json::to_string(&samples).unwrap()).unwrap();
+    assert_eq!(again, samples);
 }
 
 proptest! {

@@ -35,7 +35,11 @@ impl TryFrom<Unchecked> for Histogram {
         if counts.len() == bounds.len() {
             return Ok(Self { bounds, counts, count, sum });
         }
-        Err(format!("a histogram has {} counts for {} bounds: it needs one a bound", counts.len(), bounds.len()))
+        Err(format!(
+            "a histogram has {} counts for {} bounds: it needs one a bound",
+            counts.len(),
+            bounds.len()
+        ))
     }
 }
 
