@@ -1,15 +1,19 @@
 //! Who is let in, and what is said to whom is not: passwords, ACL users, TLS, full servers.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use headwater::sources::Outlet;
+use headwater::sources::redis::connection::{Access, Connection, Cost, Dial};
 use headwater::sources::redis::{RedisSpec, RedisTarget, TlsSpec};
 use headwater_engine::reading::{Event, FaultKind, Reading};
 use headwater_engine::{Kind, Subject, metric};
 use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of, wait_until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use tempfile::TempDir;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 fn target() -> Subject {
@@ -88,6 +92,38 @@ async fn a_password_that_is_changed_later_stops_all_nodes_at_the_first_refusal()
     assert!(readings.ended().await, "nothing goes on after the refusal");
     assert_eq!(refusals(&cluster.primaries[1]), 1);
     assert_eq!(refusals(&cluster.primaries[0]) + refusals(&cluster.primaries[2]), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_that_are_lost_together_try_a_changed_password_once() {
+    let servers: Vec<_> = (0..4).map(|_| Server::start(&["--requirepass", "second"])).collect();
+    let mut spec = RedisSpec::new(target(), vec![]);
+    spec.password = Some("first".to_owned().into());
+    let access = Access::of(&spec).unwrap();
+    let cost = Arc::new(Cost::default());
+    let dials: Vec<_> = servers
+        .iter()
+        .map(|server| Dial { shown: server.address(), host: "127.0.0.1".to_owned(), port: server.port() })
+        .collect();
+    let deadline = Instant::now() + PATIENCE;
+    // Paused, they all have the connection before any of them answers.
+    servers.iter().for_each(Server::pause);
+    let opened = join_all(dials.iter().map(|dial| Connection::open(dial, &access, &cost, deadline)));
+    let resumed = async { servers.iter().for_each(Server::resume) };
+    let (opened, ()) = tokio::join!(opened, resumed);
+    for outcome in opened {
+        assert_eq!(outcome.err().map(|trouble| trouble.kind), Some(FaultKind::Auth));
+    }
+    let refused: usize = servers
+        .iter()
+        .map(|server| {
+            let url = format!("redis://:second@{}/", server.address());
+            let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
+            let log: Vec<redis::Value> = redis::cmd("ACL").arg("LOG").query(&mut connection).unwrap();
+            log.len()
+        })
+        .sum();
+    assert_eq!(refused, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -138,3 +138,34 @@ async fn the_caps_end_a_scan_with_the_reason() {
     assert!(matches!(&scan.state, ScanState::Stopped(why) if why.as_str().contains("most that was allowed")));
     assert!((300..600).contains(&scan.scanned) && scan.biggest.len() == 5, "{} keys", scan.scanned);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scan_that_is_cancelled_before_it_is_let_in_says_so() {
+    let server = Server::start(&[]);
+    let (target, mut readings) = watch(server.address());
+    let topology = target.discovered(PATIENCE).await.expect("the server is discovered");
+    server.pause();
+    let shard = &topology.shards[0].subject;
+    let handle = target.scan(shard, ScanBudget::default()).expect("the shard is known");
+    handle.cancel.cancel();
+    let ended = until_ended(&mut readings).await;
+    assert_eq!(ended.state, ScanState::Stopped("cancelled".into()));
+    assert_eq!((&ended.shard, ended.scanned), (shard, 0));
+    server.resume();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scan_of_a_shard_without_an_address_says_so() {
+    let cluster = Cluster::start(3, 0);
+    // A cluster that announces names and has none gives no address of the others.
+    for server in cluster.servers() {
+        server.run::<()>(&["CONFIG", "SET", "cluster-preferred-endpoint-type", "hostname"]);
+    }
+    let (target, mut readings) = watch(cluster.primaries[0].address());
+    let topology = target.discovered(PATIENCE).await.expect("the cluster is discovered");
+    let shard = &topology.shards[2].subject;
+    target.scan(shard, ScanBudget::default()).expect("the shard is known");
+    let ended = until_ended(&mut readings).await;
+    assert_eq!(ended.state, ScanState::Stopped("no node of this shard can be dialled".into()));
+    assert_eq!(&ended.shard, shard);
+}

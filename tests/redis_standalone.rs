@@ -140,6 +140,15 @@ async fn what_cannot_be_reached_is_said_of_the_target() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sentinel_is_not_watched_as_if_it_held_data() {
+    let sentinel = Server::start_sentinel();
+    let (target, mut readings) = watch(RedisSpec::new(cluster(), vec![sentinel.address()]));
+    let fault = readings.until_fault(&cluster(), FaultKind::Malformed).await;
+    assert!(fault.message.as_str().contains("is a Sentinel"), "{}", fault.message);
+    assert!(target.topology().is_none());
+}
+
 /// Something that is no Redis: sends this to whoever connects, once or without end.
 async fn impostor(says: &'static [u8], endless: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");

@@ -41,6 +41,14 @@ impl Server {
         panic!("redis-server does not start with {options:?}");
     }
 
+    /// Starts a Sentinel that watches nothing.
+    ///
+    /// # Panics
+    /// When `redis-server` is not in PATH or does not start.
+    pub fn start_sentinel() -> Self {
+        Self::start(&["--sentinel"])
+    }
+
     /// Its port.
     pub fn port(&self) -> u16 {
         self.port
@@ -150,7 +158,12 @@ impl Server {
                 return false;
             }
             if TcpStream::connect(self.address()).is_ok() {
-                return true;
+                // Somebody else's server may have taken the port: then ours ends, but not at once.
+                match self.try_run::<String>(&["INFO", "server"]) {
+                    Ok(info) => return info.contains(&format!("\nprocess_id:{}\r\n", self.process.id())),
+                    // One that is full or wants a password says no more than this.
+                    Err(_) => return self.process.try_wait().is_ok_and(|ended| ended.is_none()),
+                }
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -166,7 +179,11 @@ impl Drop for Server {
 
 fn launch(port: u16, options: &[String], folder: &Path) -> Child {
     let log = File::create(folder.join("log")).expect("a log can be written");
+    // Empty, and read first: a Sentinel insists on a file that it can write to.
+    let configuration = folder.join("redis.conf");
+    File::options().append(true).create(true).open(&configuration).expect("a configuration can be written");
     Command::new("redis-server")
+        .arg(configuration)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
         .args(options)
         .current_dir(folder)

@@ -1,9 +1,9 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
 use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::allowed::{Command, Secret};
@@ -34,13 +34,28 @@ pub struct Dial {
     pub port: u16,
 }
 
-/// How to get in once a node is dialled.
-#[derive(Clone)]
+/// How to get in once a node is dialled: one for a whole target, because a password that is refused once is
+/// tried nowhere else.
 pub struct Access {
     tls: Option<TlsConnector>,
     username: Option<String>,
     password: Option<SecretString>,
+    /// Held while a password is tried, so that nodes that are lost together do not all try one that was changed.
+    gate: tokio::sync::Mutex<()>,
+    refusal: Mutex<Option<Trouble>>,
 }
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Access").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// How long a node that does not answer the log-in keeps others from theirs.
+const GATE_HELD: Duration = Duration::from_secs(1);
+
+/// How long a log-in waits for others at most: many nodes that hang must not keep the sound ones out.
+const GATE_WAIT: Duration = Duration::from_secs(3);
 
 /// What Headwater itself has cost one node.
 #[derive(Debug, Default)]
@@ -65,7 +80,27 @@ impl Access {
     /// Reads the certificate authorities, when TLS is asked for.
     pub fn of(spec: &RedisSpec) -> Result<Self, Trouble> {
         let tls = spec.tls.as_ref().map(tls::connector).transpose()?;
-        Ok(Self { tls, username: spec.username.clone(), password: spec.password.clone() })
+        Ok(Self {
+            tls,
+            username: spec.username.clone(),
+            password: spec.password.clone(),
+            gate: tokio::sync::Mutex::new(()),
+            refusal: Mutex::new(None),
+        })
+    }
+
+    /// The refusal that this target has met, for whoever would try the same password again.
+    fn refused(&self) -> Result<(), Trouble> {
+        match &*self.refusal.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(trouble) => Err(trouble.clone()),
+            None => Ok(()),
+        }
+    }
+
+    fn remember(&self, trouble: &Trouble) {
+        if trouble.kind == FaultKind::Auth {
+            *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble.clone());
+        }
     }
 }
 
@@ -183,8 +218,22 @@ impl Connection {
 
     async fn log_in(&mut self, access: &Access, deadline: Instant) -> Result<(), Trouble> {
         if let Some(password) = &access.password {
+            let mut gate = timeout(GATE_WAIT, access.gate.lock()).await.ok();
+            access.refused()?;
             let secret = Secret(password.expose_secret());
-            self.ask(Command::Auth(access.username.as_deref(), secret), deadline).await?;
+            let mut answer = pin!(self.ask(Command::Auth(access.username.as_deref(), secret), deadline));
+            let outcome = match timeout(GATE_HELD, &mut answer).await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    gate = None;
+                    answer.await
+                }
+            };
+            if let Err(trouble) = outcome {
+                access.remember(&trouble);
+                return Err(trouble);
+            }
+            drop(gate);
         }
         let manners = [Command::SetName, Command::NoEvict, Command::NoTouch];
         for answer in self.ask_all(&manners, deadline).await? {
@@ -245,7 +294,7 @@ async fn secure(
 ) -> Result<tokio_rustls::client::TlsStream<Counted>, Trouble> {
     let name = ServerName::try_from(dial.host.clone())
         .map_err(|_| tls::tls_trouble(format!("'{}' cannot be the name of a certificate", dial.host)))?;
-    let mut handshake = std::pin::pin!(timeout_at(deadline, connector.connect(name, stream)));
+    let mut handshake = pin!(timeout_at(deadline, connector.connect(name, stream)));
     // A plain Redis port waits for the end of a line that never comes: ask it plainly before waiting on.
     let outcome = tokio::select! {
         biased;

@@ -52,6 +52,8 @@ pub(super) struct KnownNode {
     pub dial: Dial,
     /// What we have cost it so far.
     pub cost: Arc<Cost>,
+    /// How to get in, shared by the whole target.
+    pub access: Arc<Access>,
     interval: Duration,
     stop: CancellationToken,
 }
@@ -237,7 +239,7 @@ impl Target {
                 tokio::time::sleep(jitter).await;
                 spawn(source, interval, outlet);
             });
-            self.nodes.insert(subject, KnownNode { dial, cost, interval, stop });
+            self.nodes.insert(subject, KnownNode { dial, cost, access: access.clone(), interval, stop });
         }
     }
 }
@@ -252,6 +254,7 @@ pub(super) async fn ask_seed(
     let dial = dial_of(seed, address_map)?;
     let (mut connection, text) = greet(&dial, access, deadline).await?;
     let info = Info::parse(&text);
+    no_sentinel(&info, &dial)?;
     let peer = connection.peer().map(|peer| write_address(&peer.ip().to_string(), peer.port()));
     if info.is_clustered() {
         let shards = ask_shape(&mut connection, &mut false, deadline).await?;
@@ -289,6 +292,16 @@ async fn greet(dial: &Dial, access: &Access, deadline: Instant) -> Result<(Conne
             format!("'{}' answers INFO with something else: it may be no Redis", dial.shown),
         )),
     }
+}
+
+/// A Sentinel answers INFO as a server does and holds no data: watched as one it would look idle and well.
+pub(super) fn no_sentinel(info: &Info<'_>, dial: &Dial) -> Result<(), Trouble> {
+    if info.mode() != Some("sentinel") {
+        return Ok(());
+    }
+    let message =
+        format!("'{}' is a Sentinel: give the address of a Redis server that it watches", dial.shown);
+    Err(Trouble::broken(FaultKind::Malformed, message))
 }
 
 pub(super) fn dial_of(address: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {

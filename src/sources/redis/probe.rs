@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::allowed::{Command, acl_line};
 use super::connection::{Access, Connection, Cost, Dial};
-use super::discovery::{ask_seed, dial_of};
+use super::discovery::{ask_seed, dial_of, no_sentinel};
 use super::info::Info;
 use super::layout::Layout;
 use super::reply::{bytes, items, text};
@@ -87,6 +87,7 @@ async fn enter(seed: &str, spec: &RedisSpec, access: &Access) -> Result<(Dial, C
     let mut connection = Connection::open(&dial, access, &Arc::new(Cost::default()), deadline).await?;
     let reply = connection.ask(Command::Info(&[]), deadline).await?;
     let info = text(&reply).map(|text| text.into_owned()).unwrap_or_default();
+    no_sentinel(&Info::parse(&info), &dial)?;
     Ok((dial, connection, info))
 }
 

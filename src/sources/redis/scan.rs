@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::allowed::{Command, Length};
-use super::connection::{Access, Connection};
+use super::connection::Connection;
 use super::discovery::KnownNode;
 use super::info::Info;
 use super::reply::{bytes, integer, items, text};
@@ -69,6 +69,9 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 /// From this size on a key's type and length are asked for at once; of smaller ones only at the end.
 const WORTH_A_LOOK: u64 = 128 * 1024;
 
+/// What is said of a scan that somebody ended.
+const CANCELLED: &str = "cancelled";
+
 /// What a scan works on.
 pub(super) struct Job {
     pub(super) shard: Subject,
@@ -98,18 +101,21 @@ enum End {
 impl Job {
     /// Scans the first node that lets itself be scanned.
     pub(super) async fn run(self) {
-        let mut last = None;
+        let mut last = (&self.shard, "no node of this shard can be dialled".to_owned());
         for (index, (node, known)) in self.nodes.iter().enumerate() {
             let is_last = index + 1 == self.nodes.len();
             let patience = if is_last { PATIENCE } else { NEXT_NODE_AFTER };
             let opened = tokio::select! {
-                () = self.cancel.cancelled() => return,
+                () = self.cancel.cancelled() => {
+                    last = (node, CANCELLED.to_owned());
+                    break;
+                }
                 opened = self.open(known, patience) => opened,
             };
             let connection = match opened {
                 Ok(connection) => connection,
                 Err(trouble) => {
-                    last = Some((node, trouble));
+                    last = (node, trouble.message);
                     continue;
                 }
             };
@@ -118,7 +124,7 @@ impl Job {
                 End::Complete => ScanState::Complete,
                 End::Early(why) => ScanState::Stopped(RemoteText::new(&why)),
                 End::Lost(trouble) if run.scanned == 0 && !is_last => {
-                    last = Some((node, trouble));
+                    last = (node, trouble.message);
                     continue;
                 }
                 End::Lost(trouble) => ScanState::Stopped(RemoteText::new(&trouble.message)),
@@ -126,8 +132,9 @@ impl Job {
             run.tell(state).await;
             return;
         }
-        let Some((node, trouble)) = last else { return };
-        let state = ScanState::Stopped(RemoteText::new(&trouble.message));
+        // Whoever asked for the scan waits for its end, also for one that never began.
+        let (node, why) = last;
+        let state = ScanState::Stopped(RemoteText::new(&why));
         let scan = Scan {
             shard: self.shard.clone(),
             node: node.clone(),
@@ -140,9 +147,8 @@ impl Job {
     }
 
     async fn open(&self, known: &KnownNode, patience: Duration) -> Result<Connection, Trouble> {
-        let access = Access::of(&self.spec)?;
         let deadline = Instant::now() + patience;
-        let mut connection = Connection::open(&known.dial, &access, &known.cost, deadline).await?;
+        let mut connection = Connection::open(&known.dial, &known.access, &known.cost, deadline).await?;
         if self.clustered {
             connection.ask(Command::ReadOnly, deadline).await?;
         }
@@ -150,7 +156,9 @@ impl Job {
     }
 
     async fn send(&self, node: &Subject, scan: Scan) {
-        let mut reading = Reading::new(node.clone(), now());
+        // Without a node it is the target that speaks: a shard is never asked and is no source.
+        let source = if *node == self.shard { &self.spec.component } else { node };
+        let mut reading = Reading::new(source.clone(), now());
         reading.events.push(Event::Scan(scan));
         // With the app loop gone nobody wants to know.
         let _ = self.outlet.readings.send(reading).await;
@@ -172,7 +180,7 @@ impl Run<'_> {
         let cancel = self.job.cancel.clone();
         let end = tokio::select! {
             biased;
-            () = cancel.cancelled() => End::Early("cancelled".to_owned()),
+            () = cancel.cancelled() => End::Early(CANCELLED.to_owned()),
             end = self.all_keys() => end.unwrap_or_else(End::Lost),
         };
         if !matches!(end, End::Lost(_)) {
