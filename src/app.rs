@@ -5,6 +5,7 @@
 //!                                  1 Hz tick --^
 //! ```
 
+pub mod scan_progress;
 pub mod triage;
 
 use std::sync::Arc;

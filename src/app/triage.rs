@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity;
-use headwater_engine::reading::{FaultKind, Scan, ScanState};
+use headwater_engine::reading::FaultKind;
 use headwater_engine::report::{Conclusion, Verdict};
 use headwater_engine::{Kind, Moment, Snapshot, Subject};
 
+use super::scan_progress::ScanProgress;
 use super::{App, Step};
 use crate::sources::redis::{ScanBudget, ScanHandle};
 
 /// How long a scan of a guilty shard may go on after the pass should have ended.
 const SCAN_GRACE: Duration = Duration::from_secs(5);
-
-/// The pause between two lines about one scan.
-const SCAN_PROGRESS: Duration = Duration::from_secs(2);
 
 /// A tick this much before the end is the last one: ticks fall a little later than the second they stand for.
 const SLACK: Duration = Duration::from_millis(100);
@@ -44,7 +42,14 @@ pub async fn triage(
     interrupted: impl Future<Output = ()>,
 ) -> Option<Arc<Snapshot>> {
     let end = Instant::now() + options.length;
-    let mut pass = Pass { options, end, convicted: None, scans: BTreeMap::new(), waits_for_scan: false };
+    let mut pass = Pass {
+        options,
+        end,
+        convicted: None,
+        scans: BTreeMap::new(),
+        progress: ScanProgress::default(),
+        waits_for_scan: false,
+    };
     let mut interrupted = std::pin::pin!(interrupted);
     let mut last = None;
     loop {
@@ -74,14 +79,9 @@ struct Pass<'a> {
     options: &'a TriageOptions,
     end: Instant,
     convicted: Option<Subject>,
-    scans: BTreeMap<Subject, RunningScan>,
+    scans: BTreeMap<Subject, ScanHandle>,
+    progress: ScanProgress,
     waits_for_scan: bool,
-}
-
-struct RunningScan {
-    handle: ScanHandle,
-    told: Instant,
-    is_told_ended: bool,
 }
 
 impl Pass<'_> {
@@ -112,22 +112,19 @@ impl Pass<'_> {
                     progress,
                     "scanning {shard} for big keys: reads only, at most {share} of a core (--no-scan forbids it)"
                 );
-                let scan = RunningScan { handle, told: Instant::now(), is_told_ended: false };
-                self.scans.insert(shard.clone(), scan);
+                self.progress.started(shard);
+                self.scans.insert(shard.clone(), handle);
             }
         }
     }
 
     fn tell_scans(&mut self, snapshot: &Snapshot, progress: &mut impl Write) {
         for scan in &snapshot.scans {
-            let Some(running) = self.scans.get_mut(&scan.shard) else { continue };
-            let is_running = scan.state == ScanState::Running;
-            if running.is_told_ended || (is_running && running.told.elapsed() < SCAN_PROGRESS) {
-                continue;
+            if self.scans.contains_key(&scan.shard)
+                && let Some(line) = self.progress.line(scan)
+            {
+                let _ = writeln!(progress, "{line}");
             }
-            running.told = Instant::now();
-            running.is_told_ended = !is_running;
-            let _ = writeln!(progress, "{}", scan_line(scan));
         }
     }
 
@@ -140,12 +137,12 @@ impl Pass<'_> {
             return false;
         }
         let guilty = &self.convicted;
-        let unfinished = self.scans.iter().find(|(shard, scan)| {
+        let unfinished = self.scans.iter().find(|(shard, _)| {
             guilty.as_ref().is_some_and(|guilty| guilty.contains(shard) || shard.contains(guilty))
-                && !scan.is_told_ended
+                && !self.progress.is_end_told(shard)
         });
         let Some((shard, scan)) = unfinished else { return true };
-        if scan.handle.task.is_finished() && self.waits_for_scan {
+        if scan.task.is_finished() && self.waits_for_scan {
             return true;
         }
         if now >= self.end + SCAN_GRACE {
@@ -168,7 +165,7 @@ impl Pass<'_> {
 
     fn cancel_scans(&self) {
         for scan in self.scans.values() {
-            scan.handle.cancel.cancel();
+            scan.cancel.cancel();
         }
     }
 }
@@ -183,21 +180,4 @@ fn nobody_lets_us_in(snapshot: &Snapshot) -> bool {
     snapshot.report.conclusion == Conclusion::NoTarget
         && targets.peek().is_some()
         && targets.all(|source| source.last_data.is_none() && is_refused(&source.fault))
-}
-
-/// One line about a scan: how far it is and the biggest key so far.
-pub fn scan_line(scan: &Scan) -> String {
-    let share = if scan.total == 0 { 1.0 } else { (scan.scanned as f64 / scan.total as f64).min(1.0) };
-    let keys = quantity::show(scan.total as f64, Unit::Count);
-    let state = match &scan.state {
-        ScanState::Running => format!("{} of {keys} keys", quantity::show(share, Unit::Ratio)),
-        ScanState::Complete => format!("done, {} keys", quantity::show(scan.scanned as f64, Unit::Count)),
-        ScanState::Stopped(reason) => {
-            format!("stopped at {} of {keys} keys ({reason})", quantity::show(share, Unit::Ratio))
-        }
-    };
-    let biggest = scan.biggest.first().map_or_else(String::new, |key| {
-        format!(", biggest {} {}", key.key, quantity::show(key.bytes as f64, Unit::Bytes))
-    });
-    format!("scan of {}: {state}{biggest}", scan.shard)
 }

@@ -1,7 +1,7 @@
 //! `headwater keys`: where keys live, and which are big.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use headwater_engine::metric::Unit;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::output::{Failure, print, say};
 use super::target::AccessArgs;
 use super::{EXIT_UNAVAILABLE, interrupted};
-use crate::app::triage::scan_line;
+use crate::app::scan_progress::{ScanProgress, scan_line};
 use crate::config::Config;
 use crate::report::Layout;
 use crate::sources::Outlet;
@@ -25,9 +25,6 @@ const DISCOVERY: Duration = Duration::from_secs(12);
 
 /// How long other seeds may still answer after the first has failed.
 const SECOND_CHANCE: Duration = Duration::from_secs(3);
-
-/// The pause between two lines about one scan.
-const PROGRESS: Duration = Duration::from_secs(2);
 
 /// `headwater keys`.
 #[derive(Debug, Subcommand)]
@@ -223,7 +220,7 @@ impl Watched {
 async fn keys_big(args: BigArgs) -> Result<u8, Failure> {
     let config = args.access.resolve(&args.targets)?;
     let budget = ScanBudget { core_share: args.budget, keep: args.top.max(1), ..ScanBudget::default() };
-    let (mut scans, mut known) = (vec![], vec![]);
+    let (mut scans, mut known, mut ended_early) = (vec![], vec![], false);
     for mut watched in Watched::start(&config)? {
         let topology = watched.wait_for_topology().await?;
         let shards: Vec<Subject> = topology
@@ -233,10 +230,16 @@ async fn keys_big(args: BigArgs) -> Result<u8, Failure> {
             .inspect(|shard| known.push(shard.to_string()))
             .filter(|shard| args.shard.as_deref().is_none_or(|wanted| is_shard(shard, wanted)))
             .collect();
-        scans.extend(scan_shards(watched, &shards, budget).await);
+        let (found, was_interrupted) = scan_shards(watched, &shards, budget, interrupted).await;
+        scans.extend(found);
+        ended_early |= was_interrupted;
+        if ended_early {
+            break;
+        }
     }
     if scans.is_empty() {
         return Err(match &args.shard {
+            _ if ended_early => Failure::new(EXIT_UNAVAILABLE, "ended before a key was looked at"),
             Some(wanted) => {
                 Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", ")))
             }
@@ -276,33 +279,86 @@ fn is_shard(shard: &Subject, wanted: &str) -> bool {
         || shard.shard_index().is_some_and(|index| wanted.trim_start_matches('#') == index.to_string())
 }
 
-/// Scans shards side by side, each on a node of its own, until all are done or the user has had enough.
-async fn scan_shards(mut watched: Watched, shards: &[Subject], budget: ScanBudget) -> Vec<Scan> {
+/// Scans shards side by side, each on a node of its own, until all are done or the user has had enough: the first
+/// interruption lets the scans end and tell what they found, the second waits for nothing. Says also whether there was
+/// one.
+async fn scan_shards<F: Future<Output = ()>>(
+    mut watched: Watched,
+    shards: &[Subject],
+    budget: ScanBudget,
+    interruption: impl Fn() -> F,
+) -> (Vec<Scan>, bool) {
     let handles: Vec<_> = shards.iter().filter_map(|shard| watched.target.scan(shard, budget)).collect();
+    let (cancels, tasks): (Vec<_>, Vec<_>) =
+        handles.into_iter().map(|handle| (handle.cancel, handle.task)).unzip();
+    let count = tasks.len();
+    // A scan that is ended while it still connects tells nothing more.
+    let mut all_over = std::pin::pin!(futures::future::join_all(tasks));
     let mut latest: BTreeMap<Subject, Scan> = BTreeMap::new();
-    let mut told: BTreeMap<Subject, Instant> = BTreeMap::new();
-    let mut ended = std::pin::pin!(interrupted());
-    let mut is_ended = false;
-    while latest.values().filter(|scan| scan.state != ScanState::Running).count() < handles.len() {
+    let mut progress = ScanProgress::default();
+    let mut ended = std::pin::pin!(interruption());
+    let mut was_interrupted = false;
+    while latest.values().filter(|scan| scan.state != ScanState::Running).count() < count {
         let reading = tokio::select! {
             biased;
-            () = &mut ended, if !is_ended => {
-                is_ended = true;
-                handles.iter().for_each(|handle| handle.cancel.cancel());
+            () = &mut ended => {
+                if was_interrupted {
+                    break;
+                }
+                was_interrupted = true;
+                ended.set(interruption());
+                cancels.iter().for_each(CancellationToken::cancel);
                 continue;
             }
+            // What the scans have told comes before the news that they are over.
             reading = watched.readings.recv() => reading,
+            _ = &mut all_over => break,
         };
         let Some(reading) = reading else { break };
         for event in reading.events {
             let Event::Scan(scan) = event else { continue };
-            if told.get(&scan.shard).is_none_or(|at| at.elapsed() >= PROGRESS) {
-                say(scan_line(&scan));
-                told.insert(scan.shard.clone(), Instant::now());
+            if let Some(line) = progress.line(&scan) {
+                say(line);
             }
             latest.insert(scan.shard.clone(), scan);
         }
     }
     watched.target.stop();
-    latest.into_values().collect()
+    (latest.into_values().collect(), was_interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use headwater_test_support::Server;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_interruption_ends_a_scan_that_cannot_connect() {
+        let server = Server::start(&[]);
+        let target = format!("redis://{}", server.address());
+        let config =
+            crate::config::from_targets(&[target], &crate::config::TargetOptions::default()).unwrap();
+        let mut watched = Watched::start(&config).unwrap().remove(0);
+        let shard = watched.wait_for_topology().await.unwrap().shards[0].subject.clone();
+        server.pause();
+        let was_asked = AtomicBool::new(false);
+        let once = || {
+            let is_first = !was_asked.swap(true, Ordering::Relaxed);
+            async move {
+                if !is_first {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        // Long before the scan's own patience of a minute.
+        let shards = [shard];
+        let scanned = scan_shards(watched, &shards, ScanBudget::default(), once);
+        let (scans, was_interrupted) =
+            tokio::time::timeout(Duration::from_secs(30), scanned).await.expect("an interrupted scan ends");
+        server.resume();
+        assert!(was_interrupted && scans.is_empty(), "{scans:?}");
+    }
 }

@@ -1,0 +1,91 @@
+//! What is said about scans while they run: a line each, not too often.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use headwater_engine::metric::Unit;
+use headwater_engine::reading::{Scan, ScanState};
+use headwater_engine::{Subject, quantity};
+
+/// The pause between two lines about one running scan.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Remembers when each scan was last spoken of, and whether its end was told.
+#[derive(Debug, Default)]
+pub struct ScanProgress {
+    told: BTreeMap<Subject, (Instant, bool)>,
+}
+
+impl ScanProgress {
+    /// Notes that the start of a shard's scan was told: the next line about it comes after a pause.
+    pub fn started(&mut self, shard: &Subject) {
+        self.told.insert(shard.clone(), (Instant::now(), false));
+    }
+
+    /// The line to say about a scan now: at once when nothing was said of it yet, then after each pause, and once at
+    /// its end.
+    pub fn line(&mut self, scan: &Scan) -> Option<String> {
+        let has_ended = scan.state != ScanState::Running;
+        let is_due = self
+            .told
+            .get(&scan.shard)
+            .is_none_or(|(at, is_end_told)| !is_end_told && (has_ended || at.elapsed() >= PAUSE));
+        if !is_due {
+            return None;
+        }
+        self.told.insert(scan.shard.clone(), (Instant::now(), has_ended));
+        Some(scan_line(scan))
+    }
+
+    /// Whether the end of a shard's scan was told.
+    pub fn is_end_told(&self, shard: &Subject) -> bool {
+        self.told.get(shard).is_some_and(|(_, is_end_told)| *is_end_told)
+    }
+}
+
+/// One line about a scan: how far it is and the biggest key so far.
+pub fn scan_line(scan: &Scan) -> String {
+    let share = if scan.total == 0 { 1.0 } else { (scan.scanned as f64 / scan.total as f64).min(1.0) };
+    let keys = quantity::show(scan.total as f64, Unit::Count);
+    let state = match &scan.state {
+        ScanState::Running => format!("{} of {keys} keys", quantity::show(share, Unit::Ratio)),
+        ScanState::Complete => format!("done, {} keys", quantity::show(scan.scanned as f64, Unit::Count)),
+        ScanState::Stopped(reason) => {
+            format!("stopped at {} of {keys} keys ({reason})", quantity::show(share, Unit::Ratio))
+        }
+    };
+    let biggest = scan.biggest.first().map_or_else(String::new, |key| {
+        format!(", biggest {} {}", key.key, quantity::show(key.bytes as f64, Unit::Bytes))
+    });
+    format!("scan of {}: {state}{biggest}", scan.shard)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_is_told_at_its_start_and_once_at_its_end() {
+        let shard: Subject = "redis/features#1".parse().unwrap();
+        let scan = |state| Scan {
+            shard: shard.clone(),
+            node: shard.clone(),
+            scanned: 1,
+            total: 4,
+            state,
+            biggest: vec![],
+        };
+        let mut progress = ScanProgress::default();
+        assert_eq!(
+            progress.line(&scan(ScanState::Running)).as_deref(),
+            Some("scan of redis/features#1: 25 % of 4 keys")
+        );
+        assert_eq!(progress.line(&scan(ScanState::Running)), None);
+        assert!(!progress.is_end_told(&shard));
+        assert!(progress.line(&scan(ScanState::Complete)).is_some());
+        assert_eq!(progress.line(&scan(ScanState::Complete)), None);
+        assert!(progress.is_end_told(&shard));
+        progress.started(&shard);
+        assert_eq!(progress.line(&scan(ScanState::Running)), None, "a scan that was announced waits");
+    }
+}
