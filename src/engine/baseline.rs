@@ -54,7 +54,11 @@ impl Scene<'_> {
                 let points = self.store.points(subject, metric, part)?;
                 let (from, to) = self.earlier()?;
                 let calm = points.since(from).take_while(|seen| seen.at <= to).map(|seen| seen.value);
-                earlier_baseline(calm)
+                // In a long incident the healthy time is older than what is kept whole: its bins stay.
+                earlier_baseline(calm).or_else(|| {
+                    let within = points.fine_bins().filter(|bin| bin.start >= from && bin.start <= to);
+                    earlier_baseline(within.map(|bin| f64::from(bin.mean)))
+                })
             })
             .or_else(|| {
                 let typical = self.store.lifetime_rate(subject, metric, part)?;
@@ -91,7 +95,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Vec<f64> {
         let Some((from, to)) = self.earlier() else { return vec![] };
-        let step = Duration::from_secs(5);
+        let step = Duration::from_secs(10);
         let steps = (to.since(from).as_secs() / step.as_secs()) as u32;
         (0..steps)
             .filter_map(|index| {
@@ -104,8 +108,8 @@ impl Scene<'_> {
 
     /// The part of this run in which nothing was pending or firing, at most the last quarter of an hour.
     fn earlier(&self) -> Option<(Moment, Moment)> {
-        let to = self.calm_until?;
-        Some((Moment(self.began.0.max((to - EARLIER).0)), to))
+        let (since, to) = self.calm?;
+        Some((since.max(to - EARLIER), to))
     }
 
     fn declared(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {

@@ -27,6 +27,10 @@ use crate::world::World;
 /// Findings that ended are kept for this long after the last symptom.
 const KEPT_AFTER_SYMPTOM: Duration = Duration::from_secs(600);
 
+/// Series that nobody tells anything of are looked for this often, and forgotten after this long.
+const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
+const UNSEEN_FOR: Duration = Duration::from_secs(86_400);
+
 /// Slow-log entries in a snapshot.
 const SLOW_COMMANDS_SHOWN: usize = 200;
 
@@ -43,10 +47,13 @@ pub struct Engine {
     world: World,
     findings: Findings,
     began: Option<Moment>,
-    calm_until: Option<Moment>,
+    /// The latest span in which nothing was pending or firing, and whether it still lasts.
+    calm: Option<(Moment, Moment)>,
+    calm_lasts: bool,
     /// Whether anything was ever pending or firing: then nothing is learned for later runs.
     disturbed: bool,
     symptom_seen: Option<Moment>,
+    swept: Option<Moment>,
     snapshot: Option<Arc<Snapshot>>,
 }
 
@@ -60,9 +67,11 @@ impl Engine {
             world: World::default(),
             findings: Findings::default(),
             began: None,
-            calm_until: None,
+            calm: None,
+            calm_lasts: false,
             disturbed: false,
             symptom_seen: None,
+            swept: None,
             snapshot: None,
         }
     }
@@ -94,7 +103,7 @@ impl Engine {
     /// Healthy values learned in this run, or `None` when anything was pending or firing in it.
     pub fn learned(&self) -> Option<Baselines> {
         let began = self.began.filter(|_| !self.disturbed)?;
-        let until = self.calm_until?;
+        let (_, until) = self.calm?;
         let graph = Graph::new(&self.settings, &self.world.components());
         let scene = self.scene(until, &graph, RefCell::default());
         let mut rows = vec![];
@@ -137,6 +146,10 @@ impl Engine {
 
     fn evaluate(&mut self, now: Moment) {
         self.began.get_or_insert(now);
+        if self.swept.is_none_or(|swept| now.since(swept) >= SWEEP_EVERY) {
+            self.swept = Some(now);
+            self.store.forget_unseen(now - UNSEEN_FOR);
+        }
         let graph = Graph::new(&self.settings, &self.world.components());
         let mut groups = RefCell::default();
         for (place, rule) in RULES.iter().copied().enumerate() {
@@ -165,7 +178,7 @@ impl Engine {
             topologies: self.world.topologies().cloned().collect(),
             sources: self.world.sources().cloned().collect(),
             scans: self.world.scans().cloned().collect(),
-            slow_commands: self.world.slow_commands(SLOW_COMMANDS_SHOWN),
+            slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN),
             history: (self.store.bytes(), self.store.budget().bytes()),
         }));
     }
@@ -173,8 +186,11 @@ impl Engine {
     /// Notes calm and symptoms, and lets go of an incident that is over.
     fn keep_time(&mut self, now: Moment) {
         if self.findings.calm() {
-            self.calm_until = Some(now);
+            let since = self.calm.filter(|_| self.calm_lasts).map_or(now, |(since, _)| since);
+            self.calm = Some((since, now));
+            self.calm_lasts = true;
         } else {
+            self.calm_lasts = false;
             self.disturbed = true;
         }
         let suffering = self.findings.iter().any(|finding| {
@@ -196,8 +212,7 @@ impl Engine {
     ) -> Scene<'a> {
         Scene {
             now,
-            began: self.began.unwrap_or(now),
-            calm_until: self.calm_until,
+            calm: self.calm,
             settings: &self.settings,
             saved: &self.saved,
             store: &self.store,

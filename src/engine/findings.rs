@@ -40,8 +40,12 @@ pub struct Finding {
     pub breach: Option<Breach>,
     /// When the breach began.
     pub since: Since,
+    /// Since when the present run of breaches lasts; it becomes `since` when it fires, so that a blip does not
+    /// rewrite the story of a finding that has ended.
+    run_since: Since,
     breaches: u32,
     clears: u32,
+    blind: u32,
     evaluated: bool,
 }
 
@@ -82,8 +86,10 @@ impl Findings {
             state: State::Unknown(String::new()),
             breach: None,
             since: Since { at: now, before: false },
+            run_since: Since { at: now, before: false },
             breaches: 0,
             clears: 0,
+            blind: 0,
             evaluated: false,
         });
         finding.take(judgement, now);
@@ -170,6 +176,7 @@ impl Finding {
             Judgement::Clear(seen) => {
                 self.evaluated = true;
                 self.breaches = 0;
+                self.blind = 0;
                 self.clears += 1;
                 match self.state {
                     State::Firing if self.clears < CLEARS_TO_END => {}
@@ -184,8 +191,10 @@ impl Finding {
             Judgement::Unknown(missing) => {
                 self.breaches = 0;
                 self.clears = 0;
+                self.blind += 1;
                 match self.state {
-                    // The evidence is no longer there to be looked at, but it was.
+                    // One missed answer ends nothing; then the evidence is gone, but it was there.
+                    State::Firing if self.blind < CLEARS_TO_END => {}
                     State::Firing => self.state = State::Ended(now),
                     State::Ended(_) => {}
                     _ => {
@@ -201,23 +210,34 @@ impl Finding {
         let began_before = !self.evaluated;
         self.evaluated = true;
         self.clears = 0;
-        self.breaches += 1;
-        if self.breaches == 1 && self.state != State::Firing {
-            self.since = match breach.dated {
+        self.blind = 0;
+        if self.breaches == 0 {
+            self.run_since = match breach.dated {
                 Some(at) => Since { at, before: false },
                 None => Since { at: now, before: began_before },
             };
         }
-        if breach.dated.is_some()
-            || breach.certain
-            || self.breaches >= self.rule.hold
-            || self.state == State::Firing
-        {
-            self.state = State::Firing;
-        } else if !matches!(self.state, State::Ended(_)) {
-            self.state = State::Pending;
+        if self.breaches == 0 || self.is_new_observation(&breach) {
+            self.breaches += 1;
+        }
+        let fires = breach.dated.is_some() || breach.certain || self.breaches >= self.rule.hold;
+        match self.state {
+            State::Firing => {}
+            State::Ended(_) if !fires => return,
+            _ => {
+                self.since = self.run_since;
+                self.state = if fires { State::Firing } else { State::Pending };
+            }
         }
         self.breach = Some(breach);
+    }
+
+    /// Whether a breach rests on a number that the last one did not have: to look twice at one sample is no second
+    /// observation.
+    fn is_new_observation(&self, breach: &Breach) -> bool {
+        let seen_at = |breach: &Breach| breach.evidence.first().map(|evidence| evidence.at);
+        let last = self.breach.as_ref().and_then(seen_at);
+        last.is_none() || matches!(self.state, State::Ended(_)) || seen_at(breach) != last
     }
 }
 
@@ -272,9 +292,42 @@ mod tests {
     }
 
     #[test]
+    fn a_blip_does_not_rewrite_a_finding_that_has_ended() {
+        let mut story = vec![breach(), breach(), breach(), clear(), clear(), clear(), clear()];
+        let ended = run(story.clone());
+        story.push(breach());
+        let after = run(story.clone());
+        assert_eq!((&after.state, after.since), (&ended.state, ended.since));
+        story.extend([breach(), breach()]);
+        let again = run(story);
+        assert_eq!((again.state, again.since.at), (State::Firing, Moment(7_000)));
+    }
+
+    #[test]
+    fn one_sample_looked_at_three_times_is_one_observation() {
+        let of = |at: i64| {
+            let evidence = crate::report::Evidence {
+                metric: "m".to_owned(),
+                value: 1.0,
+                unit: crate::metric::Unit::Count,
+                limit: None,
+                baseline: None,
+                baseline_from: None,
+                at: Moment(at),
+            };
+            Breach::new("hot".to_owned(), "hot".to_owned(), 1.0, vec![evidence]).judged()
+        };
+        assert_eq!(run(vec![clear(), of(1), of(1), of(1), of(1)]).state, State::Pending);
+        assert_eq!(run(vec![clear(), of(1), of(1), of(2), of(3)]).state, State::Firing);
+    }
+
+    #[test]
     fn lost_sight_is_not_innocence() {
         let unknown = Judgement::Unknown("stale".to_owned());
-        assert!(run(vec![breach(), breach(), breach(), unknown.clone()]).counts());
+        let mut story = vec![breach(), breach(), breach(), unknown.clone(), unknown.clone()];
+        assert_eq!(run(story.clone()).state, State::Firing);
+        story.push(unknown.clone());
+        assert!(matches!(run(story).state, State::Ended(_)));
         assert_eq!(run(vec![clear(), unknown]).state, State::Unknown("stale".to_owned()));
     }
 

@@ -63,6 +63,11 @@ impl Percentile {
         }
     }
 
+    /// Whether only an upper bound is known: the value may be far below it.
+    pub fn is_only_a_bound(self) -> bool {
+        matches!(self, Self::AtMost(_))
+    }
+
     /// `""`, `"<= "` or `"> "`, to be written before the number.
     pub fn sign(self) -> &'static str {
         match self {

@@ -255,8 +255,8 @@ pub struct KeyEvidence {
     pub key: RemoteText,
     /// Its size in bytes, when known.
     pub bytes: Option<u64>,
-    /// Its slot.
-    pub slot: u16,
+    /// Its slot, when the whole name is known: a log may have cut it.
+    pub slot: Option<u16>,
     /// The shard that owns the slot.
     pub shard: Subject,
     /// What is special about it.

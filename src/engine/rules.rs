@@ -70,6 +70,9 @@ pub struct Rule {
     pub watches: Watches,
     /// What a finding of it is worth.
     pub nature: Nature,
+    /// Whether being clear speaks for the subject. Our own timings, a log that sees execution alone, and keys
+    /// that nobody looked at, do not.
+    pub exonerates: bool,
     /// The part its subject has in the story.
     pub role: Role,
     /// Evaluations in a row that a breach must last before it fires, unless a counter dates it.

@@ -36,10 +36,8 @@ const WIDENING: &[u64] = &[3, 10, 30, 60, 300];
 pub struct Scene<'a> {
     /// The moment.
     pub now: Moment,
-    /// When this run began.
-    pub began: Moment,
-    /// Until when nothing was pending or firing.
-    pub calm_until: Option<Moment>,
+    /// The latest span in which nothing was pending or firing.
+    pub calm: Option<(Moment, Moment)>,
     /// What was declared.
     pub settings: &'a Settings,
     /// What earlier runs learned.
@@ -196,7 +194,7 @@ impl Scene<'_> {
         shard: &Subject,
         of_node: impl Fn(&Subject) -> Option<Seen>,
     ) -> Option<String> {
-        let primary = self.primary(shard)?;
+        let Some(primary) = self.primary(shard) else { return Some("no primary is known".to_owned()) };
         of_node(primary).is_none().then(|| self.missing(primary))
     }
 
@@ -257,7 +255,12 @@ impl Scene<'_> {
     }
 
     /// When a histogram of `subject` was last scraped, if that is not stale.
-    fn last_scrape(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Moment> {
+    pub(crate) fn last_scrape(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<Moment> {
         self.world
             .parts(subject)
             .filter_map(|(instance, _)| self.store.last_scrape(instance, metric, part))
@@ -312,10 +315,15 @@ impl Scene<'_> {
         stages
     }
 
+    /// The longest acceptable 99th percentile of a component's requests in seconds, if one is declared.
+    pub fn declared_objective(&self, component: &Subject) -> Option<f64> {
+        let declared = self.settings.component(component)?.objective_p99;
+        declared.map(|objective| objective.as_secs_f64())
+    }
+
     /// The longest acceptable 99th percentile of a component's requests, in seconds: declared, else half a second.
     pub fn objective(&self, component: &Subject) -> f64 {
-        let declared = self.settings.component(component).and_then(|declared| declared.objective_p99);
-        declared.map_or(DEFAULT_OBJECTIVE, |objective| objective.as_secs_f64())
+        self.declared_objective(component).unwrap_or(DEFAULT_OBJECTIVE)
     }
 
     /// Why our own timings mean nothing at present, if they do not.
@@ -345,7 +353,7 @@ impl Scene<'_> {
 }
 
 /// The objective of a component that declares none, in seconds.
-const DEFAULT_OBJECTIVE: f64 = 0.5;
+pub(crate) const DEFAULT_OBJECTIVE: f64 = 0.5;
 
 /// A number as evidence, with its limit and baseline.
 pub fn evidence(metric: Metric, seen: Seen, limit: Option<f64>, baseline: Option<Baseline>) -> Evidence {

@@ -27,6 +27,10 @@ use crate::time::Moment;
 /// After this many intervals without an answer a counter's difference is a gap and not a rate.
 pub const GAP_INTERVALS: u32 = 15;
 
+/// A target that has lived for fewer intervals than this has no lifetime worth comparing with: a process counts
+/// nothing while it warms up.
+pub const SHORTEST_LIFE_INTERVALS: u32 = 30;
+
 /// A metric and the stage, command or other part: what tells a subject's series apart.
 type SeriesName = (MetricName, Option<RemoteText>);
 
@@ -68,6 +72,12 @@ enum Data {
     Buckets(Cumulative),
 }
 
+/// Spans that decide what a difference of totals is worth.
+struct Spans {
+    shortest_life: Duration,
+    longest_gap: Duration,
+}
+
 /// A counter's last total, on both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Total {
@@ -95,6 +105,10 @@ impl Store {
     pub fn take(&mut self, reading: &Reading, restarted: bool, uptime: Option<Duration>) {
         let mut layout = self.layouts.remove(&reading.source).unwrap_or_default();
         layout.resize(reading.samples.len(), usize::MAX);
+        let spans = Spans {
+            shortest_life: self.interval * SHORTEST_LIFE_INTERVALS,
+            longest_gap: self.interval * GAP_INTERVALS,
+        };
         for (sample, slot) in reading.samples.iter().zip(&mut layout) {
             let known = self.series.get(*slot).is_some_and(|series| {
                 series.name.0 == sample.metric
@@ -105,8 +119,7 @@ impl Store {
                 *slot = self.find_or_add(sample);
             }
             let caps = self.budget.caps();
-            let longest_gap = self.interval * GAP_INTERVALS;
-            self.series[*slot].push(reading, &sample.value, restarted, uptime, longest_gap, caps);
+            self.series[*slot].push(reading, &sample.value, restarted, uptime, &spans, caps);
         }
         self.layouts.insert(reading.source.clone(), layout);
     }
@@ -237,6 +250,25 @@ impl Store {
         self.layouts.clear();
     }
 
+    /// Forgets the series that nobody has told anything of since `before`: labels come and go.
+    pub fn forget_unseen(&mut self, before: Moment) {
+        let Self { index, series, free, count, .. } = self;
+        index.retain(|_, of_subject| {
+            of_subject.retain(|(_, slot)| {
+                let stays = series[*slot].last_told().is_none_or(|at| at >= before);
+                if !stays {
+                    series[*slot].data = Data::Level(Points::default());
+                    free.push(*slot);
+                    *count -= 1;
+                }
+                stays
+            });
+            !of_subject.is_empty()
+        });
+        self.layouts.clear();
+        self.budget.resize(self.count);
+    }
+
     /// Number of series.
     pub fn series_count(&self) -> usize {
         self.count
@@ -260,13 +292,22 @@ impl Store {
 }
 
 impl Series {
+    /// When anything was last told of it.
+    fn last_told(&self) -> Option<Moment> {
+        match &self.data {
+            Data::Level(points) => points.latest().map(|seen| seen.at),
+            Data::Rate { total, .. } => total.map(|total| total.at),
+            Data::Buckets(cumulative) => cumulative.last().map(|(at, _)| at),
+        }
+    }
+
     fn push(
         &mut self,
         reading: &Reading,
         value: &Value,
         restarted: bool,
         uptime: Option<Duration>,
-        longest_gap: Duration,
+        spans: &Spans,
         caps: budget::Caps,
     ) {
         match (&mut self.data, value) {
@@ -274,10 +315,13 @@ impl Series {
             (Data::Rate { points, total, lifetime }, Value::Counter(value)) => {
                 let now = Total { value: *value, at: reading.at, clock_us: reading.source_clock_us };
                 match total {
-                    None => *lifetime = uptime.filter(|up| !up.is_zero()).map(|up| value / up.as_secs_f64()),
+                    None => {
+                        let lived = uptime.filter(|up| *up >= spans.shortest_life);
+                        *lifetime = lived.map(|up| value / up.as_secs_f64());
+                    }
                     Some(before) if restarted || *value < before.value => *lifetime = None,
                     Some(before) => {
-                        if let Some(rate) = now.rate_since(*before, longest_gap) {
+                        if let Some(rate) = now.rate_since(*before, spans.longest_gap) {
                             points.push(reading.at, rate, caps);
                         }
                     }
@@ -363,6 +407,27 @@ mod tests {
         assert_eq!(store.lifetime_rate(&node(), metric::REDIS_COMMANDS, None), Some(5.0));
         store.take(&counter(1, 11.0, 3.0), false, Some(Duration::from_secs(1)));
         assert_eq!(store.lifetime_rate(&node(), metric::REDIS_COMMANDS, None), None);
+    }
+
+    #[test]
+    fn a_target_that_has_just_started_has_no_lifetime() {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        store.take(&counter(0, 10.0, 500.0), false, Some(Duration::from_secs(29)));
+        assert_eq!(store.lifetime_rate(&node(), metric::REDIS_COMMANDS, None), None);
+    }
+
+    #[test]
+    fn a_series_that_nobody_tells_of_any_more_is_forgotten() {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        store.take(&counter(0, 10.0, 500.0), false, None);
+        let mut other = Reading::new(node(), Moment(5_000));
+        other.sample(&node(), metric::REDIS_MEMORY, Value::Gauge(1.0));
+        store.take(&other, false, None);
+        store.forget_unseen(Moment(3_000));
+        assert_eq!(store.series_count(), 1);
+        assert_eq!(store.latest(&node(), metric::REDIS_MEMORY, None).map(|seen| seen.value), Some(1.0));
+        store.take(&counter(6, 16.0, 510.0), false, None);
+        assert_eq!(store.series_count(), 2);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn scans_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
         let in_question = BIG_KEY_TROUBLES.contains(&suspect.rule.as_str()) && suspect.until.is_none();
         if in_question
             && suspect.subject.shard_index().is_some()
-            && scene.world.scan(&suspect.subject).is_none()
+            && scene.world.scan(&suspect.subject, scene.now).is_none()
         {
             wanted.insert(suspect.subject.clone());
         }
@@ -69,7 +69,11 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
     let primaries =
         scene.world.topologies().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
     let blind = configured.map(|component| &component.subject).any(is_stale)
-        || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject));
+        || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject))
+        // A deployment's nodes are judged above; every other page speaks for an instance of its own.
+        || targets()
+            .filter(|state| state.source.kind() != Kind::Redis)
+            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()));
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
     if blind || unproven { Conclusion::Blind } else { Conclusion::Clear }

@@ -100,7 +100,10 @@ pub fn evidence(suspect: &Suspect) -> impl Iterator<Item = String> {
 pub fn keys(suspect: &Suspect) -> impl Iterator<Item = String> {
     suspect.keys.iter().map(|key| {
         let size = key.bytes.map(|bytes| format!(" {}", quantity::show(bytes as f64, Unit::Bytes)));
-        format!("{}{} on {}, slot {}: {}", key.key, size.unwrap_or_default(), key.shard, key.slot, key.what)
+        {
+            let slot = key.slot.map(|slot| format!(", slot {slot}")).unwrap_or_default();
+            format!("{}{} on {}{slot}: {}", key.key, size.unwrap_or_default(), key.shard, key.what)
+        }
     })
 }
 

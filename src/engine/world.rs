@@ -1,17 +1,21 @@
 //! What is known apart from numbers: who answered when, the shape of each deployment, slow logs, scans.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod slow_log;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use slow_log::SlowLogs;
+pub(crate) use slow_log::keys_of;
+
 use crate::metric::{MetricName, OWN_COST, PROCESS_START, REDIS_UPTIME};
-use crate::reading::{Event, Fault, FaultKind, Reading, Scan, Shard, SlowCommand, Topology, Value};
+use crate::reading::{Event, Fault, FaultKind, Reading, Scan, Shard, Topology, Value};
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
-use crate::text::RemoteText;
 use crate::time::Moment;
 
-/// Slow-log entries kept per node: what a server keeps by default.
-const SLOW_COMMANDS_KEPT: usize = 128;
+/// Keys come and go: after this long a scan tells what was, not what is.
+const SCAN_SPEAKS_FOR: Duration = Duration::from_secs(900);
 
 /// Everything that is known apart from numbers.
 #[derive(Debug, Default)]
@@ -20,8 +24,9 @@ pub struct World {
     topologies: BTreeMap<Subject, Topology>,
     /// The nodes of each deployment by their host.
     hosts: BTreeMap<Subject, BTreeMap<String, Vec<Subject>>>,
-    slow: BTreeMap<Subject, VecDeque<SlowCommand>>,
-    scans: BTreeMap<Subject, Scan>,
+    slow: SlowLogs,
+    /// The newest scan of each shard, with when it last told anything.
+    scans: BTreeMap<Subject, (Moment, Scan)>,
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
 }
@@ -63,9 +68,15 @@ impl World {
             if reading.faults.is_empty() {
                 state.fault = None;
             }
-        } else if reading.faults.iter().any(|fault| fault.kind == FaultKind::Unreachable) {
+        } else if reading.faults.iter().any(|fault| fault.kind != FaultKind::Silent) {
+            // An answer of any kind, a refusal too, ends the waiting for it.
             state.late_since = None;
         }
+        if reading.events.iter().any(|event| matches!(event, Event::Topology(_))) && reading.faults.is_empty()
+        {
+            state.fault = None;
+        }
+        let clocks_apart_ms = reading.source_clock_us.map(|clock| reading.at.0 - (clock / 1_000) as i64);
         let mut before: Option<&Subject> = None;
         for sample in told() {
             if before != Some(&sample.subject) {
@@ -79,12 +90,25 @@ impl World {
             }
         }
         for event in &reading.events {
-            self.take_event(&reading.source, event, &mut consequences);
+            self.take_event(
+                &reading.source,
+                reading.at,
+                event,
+                clocks_apart_ms.unwrap_or(0),
+                &mut consequences,
+            );
         }
         consequences
     }
 
-    fn take_event(&mut self, source: &Subject, event: &Event, consequences: &mut Consequences) {
+    fn take_event(
+        &mut self,
+        source: &Subject,
+        at: Moment,
+        event: &Event,
+        clocks_apart_ms: i64,
+        consequences: &mut Consequences,
+    ) {
         match event {
             Event::Topology(topology) => consequences.gone.extend(self.replace_topology(topology)),
             Event::Late(since) => {
@@ -93,15 +117,9 @@ impl World {
                 }
             }
             Event::Restarted => consequences.restarted = true,
-            Event::SlowCommand(command) => {
-                let log = self.slow.entry(source.clone()).or_default();
-                if log.len() >= SLOW_COMMANDS_KEPT {
-                    log.pop_front();
-                }
-                log.push_back(command.clone());
-            }
+            Event::SlowCommand(command) => self.slow.take(source, command, clocks_apart_ms),
             Event::Scan(scan) => {
-                self.scans.insert(scan.shard.clone(), scan.clone());
+                self.scans.insert(scan.shard.clone(), (at, scan.clone()));
             }
             Event::Dialects(dialects) => {
                 if let Some(state) = self.sources.get_mut(source) {
@@ -178,34 +196,19 @@ impl World {
         hosts.and_then(|hosts| hosts.get(host_of(node))).map_or(&[], Vec::as_slice)
     }
 
-    /// A node's slow log, oldest first.
-    pub fn slow_log(&self, node: &Subject) -> impl Iterator<Item = &SlowCommand> {
-        self.slow.get(node).into_iter().flatten()
+    /// The slow logs of all nodes.
+    pub fn slow_logs(&self) -> &SlowLogs {
+        &self.slow
     }
 
-    /// The newest entries of all slow logs, newest first.
-    pub fn slow_commands(&self, most: usize) -> Vec<(Subject, SlowCommand)> {
-        let mut all: Vec<(&Subject, &SlowCommand)> =
-            self.slow.iter().flat_map(|(node, log)| log.iter().map(move |command| (node, command))).collect();
-        let newest_first = |one: &(&Subject, &SlowCommand), other: &(&Subject, &SlowCommand)| {
-            (other.1.at, one.0, one.1.id).cmp(&(one.1.at, other.0, other.1.id))
-        };
-        if all.len() > most {
-            all.select_nth_unstable_by(most, newest_first);
-            all.truncate(most);
-        }
-        all.sort_by(newest_first);
-        all.into_iter().map(|(node, command)| (node.clone(), command.clone())).collect()
-    }
-
-    /// The newest scan of a shard.
-    pub fn scan(&self, shard: &Subject) -> Option<&Scan> {
-        self.scans.get(shard)
+    /// The newest scan of a shard, if it is young enough to speak of the present.
+    pub fn scan(&self, shard: &Subject, now: Moment) -> Option<&Scan> {
+        self.scans.get(shard).filter(|(at, _)| now.since(*at) <= SCAN_SPEAKS_FOR).map(|(_, scan)| scan)
     }
 
     /// The newest scan of every scanned shard.
     pub fn scans(&self) -> impl Iterator<Item = &Scan> {
-        self.scans.values()
+        self.scans.values().map(|(_, scan)| scan)
     }
 
     /// When there last was a number about `subject` or a part of it.
@@ -277,21 +280,11 @@ fn uptime(reading: &Reading) -> Option<Duration> {
     })
 }
 
-/// The key names that a node's slow log names, with how often: for hints where no scan has run.
-pub fn keys_of(log: impl Iterator<Item = SlowCommand>) -> BTreeMap<RemoteText, usize> {
-    let mut keys = BTreeMap::new();
-    for command in log.filter(|command| !command.excluded) {
-        if let Some(key) = command.key {
-            *keys.entry(key).or_insert(0) += 1;
-        }
-    }
-    keys
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
+    use crate::reading::SlowCommand;
 
     fn node() -> Subject {
         "redis/features#0@10.0.0.1:6379".parse().unwrap()
@@ -326,6 +319,55 @@ mod tests {
         answer.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
         world.take(&answer);
         assert_eq!(world.source(&node()).unwrap().fault, None);
+    }
+
+    #[test]
+    fn an_entry_that_is_read_again_counts_once_and_is_dated_by_our_clock() {
+        let mut world = World::default();
+        let entry = |id| {
+            let mut reading = Reading::new(node(), Moment(1_000_000));
+            reading.source_clock_us = Some(400_000_000);
+            reading.events.push(Event::SlowCommand(SlowCommand {
+                id,
+                at: Moment(399_000),
+                took: Duration::from_millis(20),
+                command: "GET".into(),
+                key: None,
+                arguments: vec![],
+                client: "".into(),
+                excluded: false,
+            }));
+            reading
+        };
+        for id in [1, 2, 1, 2, 3] {
+            world.take(&entry(id));
+        }
+        assert_eq!(world.slow_logs().of(&node()).count(), 3);
+        assert_eq!(world.slow_logs().of(&node()).next().unwrap().at, Moment(999_000));
+    }
+
+    #[test]
+    fn any_answer_ends_lateness_and_a_shape_ends_the_fault_of_its_target() {
+        let mut world = World::default();
+        let mut late = Reading::new(node(), Moment(2_000));
+        late.events.push(Event::Late(Moment(500)));
+        world.take(&late);
+        let mut busy = refused(3_000);
+        busy.faults[0].kind = FaultKind::Busy;
+        world.take(&busy);
+        assert_eq!(world.source(&node()).unwrap().late_since, None);
+        let cluster = node().component_of();
+        let mut unknown = Reading::new(cluster.clone(), Moment(4_000));
+        unknown.faults.push(Fault { kind: FaultKind::Unreachable, message: "refused".into() });
+        world.take(&unknown);
+        let mut shape = Reading::new(cluster.clone(), Moment(5_000));
+        shape.events.push(Event::Topology(Topology {
+            cluster: cluster.clone(),
+            clustered: true,
+            shards: vec![],
+        }));
+        world.take(&shape);
+        assert_eq!(world.source(&cluster).unwrap().fault, None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
     next: "look at what changed in the model or client that reads from it in the last 24 h",
     watches: Watches::Components(&[Kind::Redis]),
     nature: Nature::Circumstance,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[
@@ -37,6 +38,10 @@ pub(super) static RULE: Rule = Rule {
 fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     let services: Vec<Subject> =
         scene.graph.above(redis).into_keys().filter(|caller| caller.kind() == Kind::Service).collect();
+    // Only services with both a present and a healthy rate can be compared with themselves.
+    let (both, others): (Vec<Subject>, Vec<Subject>) =
+        services.into_iter().partition(|service| scene.total_baseline(service, REQUESTS).is_some());
+    let services = if both.is_empty() { others } else { both };
     let requests = services
         .iter()
         .filter_map(|service| scene.total(service, REQUESTS))

@@ -4,7 +4,7 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::reading::{KeySize, ScanState};
-use crate::report::{KeyEvidence, Role};
+use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
            smaller encoding; delete it with UNLINK, never with DEL",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
+    exonerates: false,
     role: Role::Trigger,
     hold: 1,
     thresholds: &[
@@ -56,7 +57,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if !scene.findings.stirring(TROUBLES, shard) {
         return Judgement::Clear("the shard is not in trouble, so its keys are not in question".to_owned());
     }
-    let Some(scan) = scene.world.scan(shard) else {
+    let Some(scan) = scene.world.scan(shard, scene.now) else {
         return Judgement::Unknown("no scan of its keys yet".to_owned());
     };
     let is_big = |key: &&KeySize| {
@@ -89,7 +90,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     )
     .certain()
     // Nothing here says that anybody reads it: alone it convicts nobody.
-    .with_rival(&RULE.rivals[0]);
+    .with_rival(&RULE.rivals[0])
+    .at_most(Confidence::Low);
     breach.keys = big.iter().take(5).map(|key| named(key, shard)).collect();
     breach.judged()
 }
@@ -99,5 +101,11 @@ fn named(key: &KeySize, shard: &Subject) -> KeyEvidence {
         Some(elements) if key.kind.as_str() != "string" => format!("big {}, {elements} elements", key.kind),
         _ => format!("big {}", key.kind),
     };
-    KeyEvidence { key: key.key.clone(), bytes: Some(key.bytes), slot: key.slot, shard: shard.clone(), what }
+    KeyEvidence {
+        key: key.key.clone(),
+        bytes: Some(key.bytes),
+        slot: Some(key.slot),
+        shard: shard.clone(),
+        what,
+    }
 }

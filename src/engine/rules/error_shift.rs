@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
     next: "walk the dependencies first: a refusal names its component in the error text",
     watches: Watches::Components(&[Kind::Gateway, Kind::Service]),
     nature: Nature::Symptom,
+    exonerates: true,
     role: Role::Victim,
     hold: 3,
     thresholds: &[

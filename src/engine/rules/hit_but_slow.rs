@@ -21,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
     next: "compare the shards: time to answer, bytes against the link, CPU; then the caller's connection pool",
     watches: Watches::Components(&[Kind::Redis]),
     nature: Nature::Circumstance,
+    exonerates: true,
     role: Role::Victim,
     hold: 3,
     thresholds: &[
@@ -68,7 +69,7 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     let ratio = hits.value / lookups;
     let hit = show(ratio, Unit::Ratio);
     let clear = || Judgement::Clear(format!("hit ratio {hit}, callers' reads p99 {shown}"));
-    if p99 < limits.of("read") || reads.p99.sign() == "<= " {
+    if p99 < limits.of("read") || reads.p99.is_only_a_bound() {
         return clear();
     }
     let healthy = scene

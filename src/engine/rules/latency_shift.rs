@@ -3,8 +3,8 @@
 use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
 use crate::metric::{CLIENT_DURATION, MODEL_DURATION, Metric, REQUEST_DURATION, TTFT, Unit};
 use crate::quantity::{show, times};
-use crate::report::{BaselineFrom, Role};
-use crate::scene::{Observed, Scene, named_evidence};
+use crate::report::Role;
+use crate::scene::{DEFAULT_OBJECTIVE, Observed, Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
     id: "latency-shift",
     title: "requests take longer than they should",
     doc: "The 99th percentile over at least 200 requests (the window widens from 3 s to 5 min until it holds \
-          them) is above the objective, or well above its healthy value: by at least 20 %, by 3 robust standard \
+          them) is above the objective (half a second unless declared; none for a service that generates tokens, whose \
+          answers take as long as they are), or well above its healthy value: by at least 20 %, by 3 robust standard \
           deviations, and by a fifth of the objective. The healthy value is the declared one, that of earlier \
           runs, of this run before the incident, or of the target's life before first contact. Where the first \
           bucket is too wide to tell, only the bound is known and the rule says so. It is a symptom: it accuses \
@@ -27,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
     next: "walk the dependencies first: whatever this service waits for is looked at before the service itself",
     watches: Watches::Components(&[Kind::Client, Kind::Gateway, Kind::Service]),
     nature: Nature::Symptom,
+    exonerates: true,
     role: Role::Victim,
     hold: 3,
     thresholds: &[
@@ -78,7 +80,10 @@ fn judge_p99(
 ) -> Judgement {
     let p99 = observed.p99.number();
     let shown = format!("{}{}", observed.p99.sign(), show(p99, Unit::Seconds));
-    let objective = scene.objective(subject);
+    let declared = scene.declared_objective(subject);
+    // How long a generation may take depends on its length: half a second is no objective for one.
+    let is_generation = scene.last_scrape(subject, MODEL_DURATION, None).is_some();
+    let objective = declared.unwrap_or(if is_generation { f64::INFINITY } else { DEFAULT_OBJECTIVE });
     let baseline = scene.baseline_p99(subject, metric, None);
     let evidence = |limit: f64| {
         let seen = Seen { value: p99, at: observed.at };
@@ -88,25 +93,36 @@ fn judge_p99(
         format!(", {} its healthy {}", times(p99 / baseline.typical), show(baseline.typical, Unit::Seconds))
     });
     // Only a bound is known when the first bucket holds it: above the objective or not, nobody can say.
-    let only_bound = observed.p99.sign() == "<= ";
+    let only_bound = observed.p99.is_only_a_bound();
     if p99 > objective && !only_bound {
         let sentence = format!("p99 {shown}, objective {}{compared}", show(objective, Unit::Seconds));
         let breach = Breach::new(sentence, format!("p99 {shown}"), p99 / objective, evidence(objective));
         let above = share_above(observed, objective);
         return if above >= CERTAIN_SHARE { breach.certain().judged() } else { breach.judged() };
     }
+    let scale =
+        if objective.is_finite() { objective } else { baseline.map_or(0.0, |healthy| healthy.typical) };
     if let Some(healthy) = baseline.filter(|_| !only_bound) {
         let limit = (healthy.typical * limits.of("rise"))
-            .max(healthy.typical + objective * limits.of("floor"))
+            .max(healthy.typical + scale * limits.of("floor"))
             .max(healthy.typical + healthy.spread.unwrap_or(0.0) / 1.349 * limits.of("robust_z"))
             .max(healthy.moving.unwrap_or(0.0));
-        // A lifetime holds the incident itself when it began long before first contact: no spread, no proof.
-        if p99 > limit && healthy.from <= BaselineFrom::Lifetime {
+        if p99 > limit {
             let sentence = format!("p99 {shown}{compared}");
             return Breach::new(sentence, format!("p99 {shown}"), p99 / limit, evidence(limit)).judged();
         }
     }
-    Judgement::Clear(format!("p99 {shown}, objective {}{compared}", show(objective, Unit::Seconds)))
+    if objective.is_infinite() && baseline.is_none() {
+        return Judgement::Unknown(format!(
+            "p99 {shown}, but no healthy value yet and no 'objective_p99' declared to hold it against"
+        ));
+    }
+    let against = if objective.is_finite() {
+        format!(", objective {}", show(objective, Unit::Seconds))
+    } else {
+        String::new()
+    };
+    Judgement::Clear(format!("p99 {shown}{against}{compared}"))
 }
 
 /// The share of events above a value, by the bucket whose bound is the next above it: never too large.

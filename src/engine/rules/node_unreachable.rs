@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
            that its replica takes over",
     watches: Watches::Nodes,
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 1,
     thresholds: &[Threshold {
@@ -79,5 +80,6 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
     );
     // One that never answered was so before anybody looked.
     let breach = if state.last_data.is_some() { breach.dated(since) } else { breach.certain() };
+    let breach = breach.with_rival(&RULE.rivals[0]);
     if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
 }

@@ -19,6 +19,7 @@ pub(super) static RULE: Rule = Rule {
            Retry-After at 80 % of the queue",
     watches: Watches::Components(&[Kind::Queue]),
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Amplifier,
     hold: 3,
     thresholds: &[

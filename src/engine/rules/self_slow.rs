@@ -1,9 +1,10 @@
 //! The service's own code is slow.
 
 use super::{Breach, Judgement, Limits, Nature, RULES, RivalRow, Rule, Threshold, Watches};
+use crate::findings::State;
 use crate::metric::{STAGE_DURATION, Unit};
 use crate::quantity::show;
-use crate::report::Role;
+use crate::report::{Confidence, Role};
 use crate::scene::{Scene, Stage, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
@@ -12,12 +13,13 @@ pub(super) static RULE: Rule = Rule {
     id: "self-slow",
     title: "the service's own code is slow",
     doc: "While the service shows a symptom, one of its own stages (one that the configuration does not place \
-          in a dependency) takes at least half of a request's time and at least a fifth of the objective, and no \
-          rule that names a mechanism stirs in anything it calls. The service itself is judged last: dependencies \
-          first.",
+          in a dependency) takes at least half of a request's time and at least a fifth of the objective. While a \
+          rule that names a mechanism stirs in something it calls, the service is a suspect at most: dependencies \
+          first. Without numbers of its host, a starved host stays as a rival.",
     next: "look at this stage's code, its host, and what changed in the service in the last 24 h",
     watches: Watches::Components(&[Kind::Service]),
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 2,
     thresholds: &[
@@ -54,15 +56,17 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
     if !has_symptom(scene, service) {
         return Judgement::Clear(format!("{shown}, and callers do not suffer"));
     }
-    if let Some(guilty) = stirring_below(scene, service) {
-        return Judgement::Clear(format!("{shown}, but {guilty} stirs below it"));
-    }
     let Stage { name, mean, share, p99, .. } = longest;
     let p99_text = p99
         .map_or(String::new(), |p99| format!(" (p99 {}{})", p99.sign(), show(p99.number(), Unit::Seconds)));
-    Breach::new(
+    let stirring = stirring_below(scene, service);
+    let below = match &stirring {
+        Some(subject) => format!("though {subject} is in trouble below it"),
+        None => "and nothing it calls is in trouble".to_owned(),
+    };
+    let breach = Breach::new(
         format!(
-            "its own stage {name} takes {}{p99_text}, {} of a request's time, and nothing it calls is in trouble",
+            "its own stage {name} takes {}{p99_text}, {} of a request's time, {below}",
             show(*mean, Unit::Seconds),
             show(*share, Unit::Ratio)
         ),
@@ -85,7 +89,8 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
             ),
         ],
     )
-    .judged()
+    .with_rival(&RULE.rivals[0]);
+    if stirring.is_some() { breach.at_most(Confidence::Low).judged() } else { breach.judged() }
 }
 
 fn has_symptom(scene: &Scene<'_>, service: &Subject) -> bool {
@@ -94,14 +99,18 @@ fn has_symptom(scene: &Scene<'_>, service: &Subject) -> bool {
     scene.graph.above(service).keys().any(|caller| scene.findings.stirring(&symptoms, caller))
 }
 
-/// The first thing below a service, itself left out, on which a mechanism is pending or firing.
+/// The first thing below a service, itself left out, on which a mechanism that could convict is pending or firing.
 fn stirring_below(scene: &Scene<'_>, service: &Subject) -> Option<Subject> {
-    let mechanisms: Vec<&str> =
-        RULES.iter().filter(|rule| rule.nature == Nature::Mechanism).map(|rule| rule.id).collect();
+    let below = scene.graph.below(service);
     scene
-        .graph
-        .below(service)
-        .into_keys()
-        .filter(|component| component != service)
-        .find(|component| scene.findings.stirring(&mechanisms, component))
+        .findings
+        .iter()
+        .filter(|finding| {
+            finding.rule.nature == Nature::Mechanism
+                && matches!(finding.state, State::Pending | State::Firing)
+                && finding.breach.as_ref().is_some_and(|breach| breach.at_most > Confidence::Low)
+        })
+        .map(|finding| &finding.subject)
+        .find(|subject| subject.component_of() != *service && below.contains_key(&subject.component_of()))
+        .cloned()
 }

@@ -9,7 +9,7 @@ use crate::metric::{
 use crate::peers::{Peers, typical};
 use crate::quantity::show;
 use crate::report::{BaselineFrom, Confidence, Evidence, Role};
-use crate::scene::{Scene, evidence, named_evidence};
+use crate::scene::{Scene, evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
 
@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
            it, or cache it for 30 s near the reader",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[
@@ -33,6 +34,12 @@ pub(super) static RULE: Rule = Rule {
             default: 0.7,
             unit: Unit::Ratio,
             help: "share of the declared link; above it bursts queue",
+        },
+        Threshold {
+            name: "part",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "a node's bytes over those of the busiest node on its host, below which it is a victim of the link",
         },
         Threshold {
             name: "skew",
@@ -62,7 +69,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
-    let Some((node, bytes)) = scene.worst_node(shard, |node| link_load(scene, node)) else {
+    let weighed = |node: &Subject| {
+        let load = link_load(scene, node)?;
+        Some(Seen { value: load.value * part_in_it(scene, node).max(LEAST_WEIGHT), at: load.at })
+    };
+    let Some((node, bytes)) = scene
+        .worst_node(shard, weighed)
+        .and_then(|(node, _)| link_load(scene, &node).map(|load| (node, load)))
+    else {
         return Judgement::Unknown(scene.missing(shard));
     };
     let shown = show(bytes.value, Unit::BytesPerSecond);
@@ -76,6 +90,10 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             }
             return Judgement::Clear(format!("{shown}, {} of its link", show(share, Unit::Ratio)));
         }
+        let part = part_in_it(scene, &node);
+        if part < limits.of("part") {
+            return Judgement::Clear(format!("its host's link carries {shown}, most of it for a neighbour"));
+        }
         let limit = Baseline::new(link, BaselineFrom::Declared);
         let first = evidence(direction(scene, &node), bytes, Some(link * limits.of("link")), Some(limit));
         return Breach::new(
@@ -87,13 +105,16 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
                 answers_sentence(&answers, shard),
             ),
             format!("#{} link full", shard.shard_index().unwrap_or(0)),
-            share / limits.of("link"),
+            share * part / limits.of("link"),
             with_answers(first, scene, &node, &answers, shard),
         )
         .judged();
     }
     judge_without_link(scene, shard, limits, &Undeclared { node, bytes, answers })
 }
+
+/// A node that sends nothing is still looked at when its host's link is full.
+const LEAST_WEIGHT: f64 = 0.01;
 
 /// A time to answer below which nothing is slow, as in slow-to-answer.
 const SLOW_ANSWER: f64 = 0.005;
@@ -117,6 +138,9 @@ fn judge_without_link(
     }
     if bytes.value < limits.of("floor") {
         return Judgement::Clear(format!("{shown}: no link is that small"));
+    }
+    if let Some(late) = scene.observer_is_late() {
+        return Judgement::Unknown(late);
     }
     let Some(own) = answers.of(shard) else {
         return Judgement::Unknown(format!("{shown}, but no time to answer and no declared link"));
@@ -166,21 +190,31 @@ fn judge_without_link(
 }
 
 /// The greater of the bytes into and out of a node's link, replication included; where the nodes of a host share
-/// its link, those of all of them.
+/// its link, those of all of them. Both directions have the whole link each.
 fn link_load(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
+    let (input, output) = both_ways(scene, node)?;
     let shared = scene.settings.component(node).is_none_or(|component| component.link_shared_by_host);
-    let own = node_bytes(scene, node)?;
     if !shared {
-        return Some(own);
+        return Some(if input.value > output.value { input } else { output });
     }
-    let host = scene.world.on_its_host(node);
-    let sum = host.iter().filter_map(|neighbour| node_bytes(scene, neighbour)).map(|seen| seen.value).sum();
-    Some(Seen { value: sum, at: own.at })
+    let (mut all_in, mut all_out) = (0.0, 0.0);
+    for (input, output) in scene.world.on_its_host(node).iter().filter_map(|node| both_ways(scene, node)) {
+        all_in += input.value;
+        all_out += output.value;
+    }
+    Some(Seen { value: f64::max(all_in, all_out), at: output.at })
 }
 
-fn node_bytes(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
-    let (input, output) = both_ways(scene, node)?;
-    Some(if input.value > output.value { input } else { output })
+/// A node's own bytes as a part of those of the node on its host that moves most: who shares a full link is its
+/// victim, who fills it is the cause.
+fn part_in_it(scene: &Scene<'_>, node: &Subject) -> f64 {
+    let bytes =
+        |node: &Subject| both_ways(scene, node).map(|(input, output)| f64::max(input.value, output.value));
+    let own = bytes(node).unwrap_or(0.0);
+    let shared = scene.settings.component(node).is_none_or(|component| component.link_shared_by_host);
+    let neighbours = if shared { scene.world.on_its_host(node) } else { &[] };
+    let greatest = neighbours.iter().filter_map(bytes).fold(own, f64::max);
+    if greatest > 0.0 { own / greatest } else { 1.0 }
 }
 
 fn both_ways(scene: &Scene<'_>, node: &Subject) -> Option<(Seen, Seen)> {
@@ -225,7 +259,7 @@ fn with_answers(
     }));
     numbers.extend(
         super::shard_hot::node_busy(scene, node)
-            .map(|seen| named_evidence("redis.busy".to_owned(), Unit::Ratio, seen, None, None)),
+            .map(|seen| super::shard_hot::busy_evidence(seen, None, None)),
     );
     numbers
 }

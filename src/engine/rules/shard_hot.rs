@@ -4,7 +4,7 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::baseline::Baseline;
 use crate::metric::{REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
 use crate::quantity::{show, times};
-use crate::report::{BaselineFrom, Role};
+use crate::report::{BaselineFrom, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
     next: "name the keys: big keys by a scan, hot keys by the cheapest way this server offers; then spread them",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[
@@ -62,7 +63,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Clear(format!("{shown} busy, the others' median {}", show(others, Unit::Ratio)));
     }
     let peers = Baseline::new(others, BaselineFrom::Peers);
-    let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limit), Some(peers))];
+    let mut numbers = vec![busy_evidence(busy, Some(limit), Some(peers))];
+    numbers.extend(scene.present(&node, REDIS_CPU).map(|seen| evidence(REDIS_CPU, seen, None, None)));
     numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
     numbers
         .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));
@@ -89,6 +91,11 @@ pub(super) fn node_busy(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
     let cpu = scene.present(node, REDIS_CPU);
     let exec = scene.present(node, REDIS_EXEC);
     cpu.into_iter().chain(exec).max_by(|one, other| one.value.total_cmp(&other.value))
+}
+
+/// A busy thread as evidence: under its own name, because it may be either of two metrics.
+pub(super) fn busy_evidence(busy: Seen, limit: Option<f64>, healthy: Option<Baseline>) -> Evidence {
+    named_evidence("redis.busy".to_owned(), Unit::Ratio, busy, limit, healthy)
 }
 
 fn busy_shards(scene: &Scene<'_>, cluster: &Subject) -> std::rc::Rc<crate::peers::Peers> {

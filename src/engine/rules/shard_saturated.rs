@@ -1,6 +1,6 @@
 //! A Redis node's one executing thread has no time left.
 
-use super::shard_hot::{node_busy, others_sentence};
+use super::shard_hot::{busy_evidence, node_busy, others_sentence};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
 use crate::quantity::show;
@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
            shards does not help a single hot key",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[Threshold {
@@ -42,7 +43,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         }
         return Judgement::Clear(format!("busiest node uses {shown} of its executing thread"));
     }
-    let mut numbers = vec![evidence(REDIS_CPU, busy, Some(limits.of("cpu")), None)];
+    let mut numbers = vec![busy_evidence(busy, Some(limits.of("cpu")), None)];
+    numbers.extend(scene.present(&node, REDIS_CPU).map(|seen| evidence(REDIS_CPU, seen, None, None)));
     numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
     numbers
         .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));

@@ -12,6 +12,7 @@ use crate::slot::slot_of;
 use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::Subject;
+use crate::text::RemoteText;
 use crate::world::keys_of;
 
 pub(super) static RULE: Rule = Rule {
@@ -23,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
     next: "open the slow log: replace the command, or bound what it touches",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
+    exonerates: false,
     role: Role::Trigger,
     hold: 1,
     thresholds: &[
@@ -68,7 +70,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     }
     let longest = counted(scene, node, limits).map(|command| command.took).max().unwrap_or_default();
     let oldest = counted(scene, node, limits).map(|command| command.at).min().unwrap_or(scene.now);
-    let mut keys: Vec<_> = keys_of(counted(scene, node, limits).cloned()).into_iter().collect();
+    let mut keys: Vec<_> = keys_of(counted(scene, node, limits)).into_iter().collect();
     keys.sort_by_key(|(key, times)| (std::cmp::Reverse(*times), key.clone()));
     let mut breach = Breach::new(
         format!(
@@ -92,7 +94,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         .into_iter()
         .take(3)
         .map(|(key, times)| KeyEvidence {
-            slot: slot_of(key.as_str().as_bytes()),
+            slot: whole(&key).then(|| slot_of(key.as_str().as_bytes())),
             bytes: None,
             shard: shard.clone(),
             what: format!("{times} slow commands"),
@@ -100,6 +102,13 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         })
         .collect();
     breach.judged()
+}
+
+/// Whether a key's name is known to the last byte: nothing was escaped or cut, here or by the server, which cuts at
+/// 128 bytes.
+fn whole(key: &RemoteText) -> bool {
+    let name = key.as_str();
+    name.len() < 128 && !name.contains(['\\', '…'])
 }
 
 fn is_readable(scene: &Scene<'_>, node: &Subject) -> bool {
@@ -116,6 +125,7 @@ fn counted<'a>(
     let (from, took) = (scene.now - SPAN, limits.of("took"));
     scene
         .world
-        .slow_log(node)
+        .slow_logs()
+        .of(node)
         .filter(move |command| !command.excluded && command.at >= from && command.took.as_secs_f64() >= took)
 }

@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
     next: "take it out of rotation softly, never below two instances, and compare its host, GPU and version",
     watches: Watches::Instances(Kind::Service),
     nature: Nature::Mechanism,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[
@@ -59,7 +60,7 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
         let value = own.p99.number();
         let limit = (fast * limits.of("skew")).max(fast + scene.objective(&service) * limits.of("floor"));
         let shown = format!("{}{}", own.p99.sign(), show(value, Unit::Seconds));
-        if value < limit || own.p99.sign() == "<= " {
+        if value < limit || own.p99.is_only_a_bound() {
             seen.push(format!("{} p99 {shown}", metric.name()));
             continue;
         }

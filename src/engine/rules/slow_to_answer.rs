@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
     next: "look at what the shard is short of: CPU, link, or a long command",
     watches: Watches::Shards,
     nature: Nature::Support,
+    exonerates: false,
     role: Role::Victim,
     hold: 3,
     thresholds: &[

@@ -17,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
     next: "see whether what is below has room: queue, batch fill, the busiest shard; scale on waiting requests",
     watches: Watches::Components(&[Kind::Client]),
     nature: Nature::Circumstance,
+    exonerates: true,
     role: Role::Trigger,
     hold: 3,
     thresholds: &[

@@ -18,13 +18,15 @@ pub struct Caps {
     pub fine_bins: usize,
     /// Bins of one minute.
     pub coarse_bins: usize,
+    /// Bytes of scrapes of a histogram.
+    pub scrape_bytes: usize,
 }
 
 /// Enough for any rule and screen: half an hour of points at 1 Hz, six hours and a day of bins.
-const MOST: Caps = Caps { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440 };
+const MOST: Caps = Caps { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440, scrape_bytes: 256 * 1024 };
 
 /// Below this the rules would go blind, so the budget yields: a minute of points, five and ten minutes of bins.
-const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10 };
+const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10, scrape_bytes: 8 * 1024 };
 
 impl Budget {
     /// A budget of `bytes` with no series yet.
@@ -39,6 +41,7 @@ impl Budget {
             points: (share / 2 / POINT_BYTES).clamp(LEAST.points, MOST.points),
             fine_bins: (share / 4 / BIN_BYTES).clamp(LEAST.fine_bins, MOST.fine_bins),
             coarse_bins: (share / 4 / BIN_BYTES).clamp(LEAST.coarse_bins, MOST.coarse_bins),
+            scrape_bytes: share.clamp(LEAST.scrape_bytes, MOST.scrape_bytes),
         };
     }
 

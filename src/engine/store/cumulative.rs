@@ -11,6 +11,12 @@ use crate::time::Moment;
 const WHOLE: Duration = Duration::from_secs(90);
 const STEP: Duration = Duration::from_secs(10);
 
+/// A minute at one a second: the windows of the rules need them, whatever the budget says.
+const FEWEST_SCRAPES: usize = 64;
+
+/// Bytes of a scrape beside its counts.
+const SCRAPE_OVERHEAD: usize = 80;
+
 /// The scrapes of one run of the target.
 #[derive(Debug, Default)]
 pub(super) struct Cumulative {
@@ -49,7 +55,7 @@ impl Cumulative {
                 self.scrapes.remove(aged - 1);
             }
         }
-        if self.scrapes.len() > caps.fine_bins.max(128) {
+        while self.scrapes.len() > FEWEST_SCRAPES && self.bytes() > caps.scrape_bytes {
             self.scrapes.remove(0);
         }
     }
@@ -69,7 +75,9 @@ impl Cumulative {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.scrapes.iter().map(|(_, histogram)| histogram.counts.len() * 8 + 80).sum()
+        let one =
+            self.scrapes.last().map_or(0, |(_, histogram)| histogram.counts.len() * 8 + SCRAPE_OVERHEAD);
+        one * self.scrapes.len()
     }
 }
 
@@ -77,7 +85,7 @@ impl Cumulative {
 mod tests {
     use super::*;
 
-    const CAPS: Caps = Caps { points: 128, fine_bins: 200, coarse_bins: 10 };
+    const CAPS: Caps = Caps { points: 128, fine_bins: 200, coarse_bins: 10, scrape_bytes: 16 * 1024 };
 
     fn at_count(count: f64) -> Arc<Histogram> {
         Arc::new(Histogram { bounds: [1.0].into(), counts: [count].into(), count, sum: None })
@@ -92,6 +100,20 @@ mod tests {
         let gained = cumulative.gained(Moment(5_000), Moment(15_000)).unwrap();
         assert_eq!(gained.count, 100.0);
         assert!(cumulative.gained(Moment(50_000), Moment(60_000)).is_none());
+    }
+
+    #[test]
+    fn many_wide_histograms_keep_to_their_bytes() {
+        let wide = |count: f64| {
+            let bounds: Arc<[f64]> = (0..200).map(f64::from).collect();
+            Arc::new(Histogram { counts: vec![count; 200].into(), bounds, count, sum: None })
+        };
+        let mut cumulative = Cumulative::default();
+        for second in 0..2_000 {
+            cumulative.push(Moment(second * 1_000), wide(second as f64), false, CAPS);
+        }
+        assert_eq!(cumulative.scrapes.len(), FEWEST_SCRAPES);
+        assert_eq!(cumulative.last().unwrap().1.count, 1_999.0);
     }
 
     #[test]

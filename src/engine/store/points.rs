@@ -162,7 +162,7 @@ fn put_in_bin(bins: &mut VecDeque<Bin>, length_ms: i64, at: Moment, value: f32, 
 mod tests {
     use super::*;
 
-    const CAPS: Caps = Caps { points: 128, fine_bins: 3, coarse_bins: 2 };
+    const CAPS: Caps = Caps { points: 128, fine_bins: 3, coarse_bins: 2, scrape_bytes: 0 };
 
     fn filled(count: i64) -> Points {
         let mut points = Points::default();

@@ -1,10 +1,9 @@
 //! The form of the failure, before any cause: slow, refused, flooded or fine.
 
-use crate::findings::{Finding, State};
+use crate::findings::Finding;
 use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, REQUESTS, Unit};
 use crate::quantity::show;
 use crate::report::{Shape, ShapeKind};
-use crate::rules::Nature;
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
@@ -24,7 +23,7 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
     let numbers = numbers(scene, slow, failing);
     let attempts = attempts_per_original(scene);
     let (kind, words) = match (slow, failing) {
-        _ if !sees(scene) => (ShapeKind::Unknown, "no source shows what callers see"),
+        _ if !super::sees_symptoms(scene) => (ShapeKind::Unknown, "no source shows what callers see"),
         (slow, failing) if attempts >= STORM_ATTEMPTS && (slow.is_some() || failing.is_some()) => {
             (ShapeKind::Storm, "attempts rise over originals")
         }
@@ -32,7 +31,7 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
             (ShapeKind::Surge, "originals rose, and callers suffer")
         }
         (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, ""),
-        (Some(_), None) => (ShapeKind::SlowOnly, "slow, without more errors"),
+        (Some(_), None) => (ShapeKind::SlowOnly, ""),
         (None, Some(_)) => (ShapeKind::ErrorsOnly, ""),
         (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
         (None, None) => (ShapeKind::Calm, "nothing that callers could see"),
@@ -44,13 +43,6 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
 
 fn severity(finding: &Finding) -> f64 {
     finding.breach.as_ref().map_or(0.0, |breach| breach.severity)
-}
-
-fn sees(scene: &Scene<'_>) -> bool {
-    scene
-        .findings
-        .iter()
-        .any(|finding| finding.rule.nature == Nature::Symptom && !matches!(finding.state, State::Unknown(_)))
 }
 
 fn services<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = &'a Subject> {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::symptom::Suffering;
 use crate::findings::Finding;
+use crate::metric::Unit;
+use crate::quantity::show;
 use crate::report::{Confidence, KeyEvidence, Suspect, Symptom, Verdict};
 use crate::rules::{Nature, RULES};
 use crate::scene::Scene;
@@ -23,46 +25,62 @@ pub(super) fn ranked(scene: &Scene<'_>, suffering: Option<&Suffering>) -> Vec<Su
         .iter()
         .filter(|finding| finding.rule.nature != Nature::Symptom && finding.counts())
         .collect();
-    let reachable = suffering.map(|suffering| reachable(scene, &suffering.service));
-    let mut suspects: Vec<(usize, f64, Suspect)> = accusing
+    let mut suspects: Vec<(bool, usize, f64, Suspect)> = accusing
         .iter()
-        .filter(|finding| !is_absorbed(finding, &accusing))
+        .filter(|finding| !is_absorbed(finding, &accusing, suffering))
         .filter_map(|finding| {
             let place = RULES.iter().position(|rule| rule.id == finding.rule.id)?;
-            let suspect = suspect(scene, finding, &accusing, suffering, reachable.as_ref())?;
-            Some((place, finding.breach.as_ref()?.severity, suspect))
+            let suspect = suspect(scene, finding, &accusing, suffering)?;
+            let has_mechanism = finding.rule.nature == Nature::Mechanism;
+            Some((!has_mechanism, place, finding.breach.as_ref()?.severity, suspect))
         })
         .collect();
-    suspects.sort_by(|(place, severity, one), (other_place, other_severity, other)| {
-        let onset = |suspect: &Suspect| (!suspect.since.before, suspect.since.at);
-        one.verdict
-            .cmp(&other.verdict)
-            .then(other.confidence.cmp(&one.confidence))
-            .then(place.cmp(other_place))
-            .then(other_severity.total_cmp(severity))
-            .then(onset(one).cmp(&onset(other)))
-            .then(one.subject.cmp(&other.subject))
-    });
-    suspects.into_iter().map(|(_, _, suspect)| suspect).collect()
+    suspects.sort_by(
+        |(generic, place, severity, one), (other_generic, other_place, other_severity, other)| {
+            one.verdict
+                .cmp(&other.verdict)
+                .then(other.confidence.cmp(&one.confidence))
+                .then(generic.cmp(other_generic))
+                .then(onset(one).cmp(&onset(other)))
+                .then(place.cmp(other_place))
+                .then(other_severity.total_cmp(severity))
+                .then(one.subject.cmp(&other.subject))
+        },
+    );
+    suspects.into_iter().map(|(.., suspect)| suspect).collect()
 }
 
-/// What can be the cause of a symptom: all that the subject calls, and all that calls it.
-fn reachable(scene: &Scene<'_>, service: &Subject) -> BTreeSet<Subject> {
-    scene.graph.below(service).into_keys().chain(scene.graph.above(service).into_keys()).collect()
+/// When a suspicion began, for the order of naming: before anybody looked comes first, then by steps of time within
+/// which rules with different holds may fire for one cause.
+fn onset(suspect: &Suspect) -> (bool, i64) {
+    const STEP_MS: i64 = 15_000;
+    if suspect.since.before { (false, 0) } else { (true, suspect.since.at.0.div_euclid(STEP_MS)) }
+}
+
+/// Whether a finding's subject can be the cause of what a service's callers see: what the service calls can, by any
+/// mechanism; what calls it, only by how much it asks.
+fn is_in_reach(scene: &Scene<'_>, service: &Subject, finding: &Finding) -> bool {
+    let component = finding.subject.component_of();
+    scene.graph.below(service).contains_key(&component)
+        || (finding.rule.nature == Nature::Circumstance
+            && scene.graph.above(service).contains_key(&component))
 }
 
 /// Whether one finding explains another. What has a rival itself explains no mechanism that has none: the
-/// evidence of a resource that is used up is never discounted for a guess.
-fn absorbs(one: &Finding, other: &Finding) -> bool {
+/// evidence of a resource that is used up is never discounted for a guess. What ended before the other began, or
+/// before callers suffered, explains neither.
+fn absorbs(one: &Finding, other: &Finding, suffering: Option<&Suffering>) -> bool {
     let is_open = |finding: &Finding| finding.breach.as_ref().is_some_and(|breach| !breach.rivals.is_empty());
     let is_stronger = other.rule.nature == Nature::Mechanism && !is_open(other) && is_open(one);
     one.rule.absorbs.contains(&other.rule.id)
         && !is_stronger
+        && one.until().is_none_or(|until| until + LINGERING >= other.since.at)
+        && suffering.is_none_or(|suffering| apart_in_time(one, suffering).is_none())
         && (one.subject.contains(&other.subject) || other.subject.contains(&one.subject))
 }
 
-fn is_absorbed(finding: &Finding, accusing: &[&Finding]) -> bool {
-    accusing.iter().any(|other| absorbs(other, finding) && !absorbs(finding, other))
+fn is_absorbed(finding: &Finding, accusing: &[&Finding], suffering: Option<&Suffering>) -> bool {
+    accusing.iter().any(|other| absorbs(other, finding, suffering) && !absorbs(finding, other, suffering))
 }
 
 fn suspect(
@@ -70,19 +88,19 @@ fn suspect(
     finding: &Finding,
     accusing: &[&Finding],
     suffering: Option<&Suffering>,
-    reachable: Option<&BTreeSet<Subject>>,
 ) -> Option<Suspect> {
     let breach = finding.breach.as_ref()?;
     let component = finding.subject.component_of();
     let apart = suffering.and_then(|suffering| apart_in_time(finding, suffering));
-    let in_reach = apart.is_none() && reachable.is_some_and(|reachable| reachable.contains(&component));
+    let in_reach =
+        apart.is_none() && suffering.is_some_and(|suffering| is_in_reach(scene, &suffering.service, finding));
     let share = suffering.and_then(|suffering| share_of(scene, suffering, &component));
-    let confidence = confidence(finding, in_reach, share).min(breach.at_most);
-    let convicts = finding.rule.nature == Nature::Mechanism
-        && in_reach
-        && breach.rivals.is_empty()
-        && confidence > Confidence::Low;
-    let absorbed: Vec<&&Finding> = accusing.iter().filter(|other| absorbs(finding, other)).collect();
+    // "A or B" is worth no more than the middle, whatever the numbers.
+    let most = if breach.rivals.is_empty() { breach.at_most } else { breach.at_most.min(Confidence::Medium) };
+    let confidence = confidence(finding, in_reach, share).min(most);
+    let convicts = finding.rule.nature == Nature::Mechanism && in_reach && confidence > Confidence::Low;
+    let absorbed: Vec<&&Finding> =
+        accusing.iter().filter(|other| absorbs(finding, other, suffering)).collect();
     let mut evidence = breach.evidence.clone();
     let mut keys = breach.keys.clone();
     for other in absorbed.iter().filter_map(|other| other.breach.as_ref()) {
@@ -92,7 +110,7 @@ fn suspect(
     }
     let mut sentence = breach.sentence.clone();
     if let Some(share) = share.filter(|share| *share < EXPLAINING_SHARE) {
-        let spent = crate::quantity::show(share, crate::metric::Unit::Ratio);
+        let spent = show(share, Unit::Ratio);
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
     }
     sentence.extend(apart);
@@ -148,6 +166,10 @@ fn share_of(scene: &Scene<'_>, suffering: &Suffering, component: &Subject) -> Op
     if component == service {
         return Some(1.0);
     }
+    // A refusal is quick: where requests fail, the time they take says nothing of who failed them.
+    if symptom.evidence.unit != Unit::Seconds {
+        return None;
+    }
     let slowest = stages.iter().filter_map(|stage| stage.p99).map(|p99| p99.number()).fold(0.0, f64::max);
     stages
         .iter()
@@ -161,11 +183,9 @@ fn share_of(scene: &Scene<'_>, suffering: &Suffering, component: &Subject) -> Op
         .reduce(f64::max)
 }
 
-/// A stage's slow tail counts only where it is a visible part of the symptom: a fifth of its value.
+/// A stage's slow tail counts only where the stage is a visible part of the symptom: a twentieth of its value.
 fn stage_weight(mean: f64, symptom: &Symptom) -> f64 {
-    let visible =
-        symptom.evidence.unit != crate::metric::Unit::Seconds || mean >= symptom.evidence.value / 20.0;
-    if visible { 1.0 } else { 0.0 }
+    if mean >= symptom.evidence.value / 20.0 { 1.0 } else { 0.0 }
 }
 
 fn add_keys(keys: &mut Vec<KeyEvidence>, more: &[KeyEvidence]) {

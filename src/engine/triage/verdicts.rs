@@ -30,11 +30,13 @@ pub(super) fn exonerated(scene: &Scene<'_>, verdicts: &[SubjectVerdict]) -> Vec<
         .iter()
         .filter(|row| row.verdict == Verdict::Innocent)
         .map(|row| {
-            let mut by: Vec<String> =
-                deciding(&row.subject, &rows).iter().map(|f| f.rule.id.to_owned()).collect();
-            by.dedup();
-            let mut seen = std::collections::BTreeSet::new();
-            by.retain(|rule| seen.insert(rule.clone()));
+            let deciding = deciding(&row.subject, &rows);
+            let mut by: Vec<String> = vec![];
+            for rule in deciding.iter().map(|finding| finding.rule).filter(|rule| rule.exonerates) {
+                if !by.iter().any(|known| known == rule.id) {
+                    by.push(rule.id.to_owned());
+                }
+            }
             Exonerated { subject: row.subject.clone(), by }
         })
         .collect()
