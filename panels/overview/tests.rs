@@ -47,7 +47,7 @@ fn incident() -> Snapshot {
         keys: vec![KeyEvidence {
             key: "user:profile:8812".into(),
             bytes: Some(1_800_000),
-            slot: 5_474,
+            slot: Some(5_474),
             shard: shard.clone(),
             what: "read 13 times a second".into(),
         }],

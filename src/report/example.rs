@@ -54,7 +54,7 @@ pub(super) fn incident() -> Snapshot {
         keys: vec![KeyEvidence {
             key: "user:profile:8812|`x`".into(),
             bytes: Some(1_800_000),
-            slot: 5_333,
+            slot: Some(5_333),
             shard: subject("redis/features#2"),
             what: "big string".into(),
         }],
