@@ -7,6 +7,7 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod lab;
+mod process;
 pub mod recording;
 pub mod report;
 pub mod sources;

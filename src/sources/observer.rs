@@ -7,11 +7,11 @@ use std::time::Duration;
 use headwater_engine::metric::{LOOP_LAG, PROCESS_CPU, PROCESS_MEMORY};
 use headwater_engine::reading::{Reading, Value};
 use headwater_engine::{Kind, Subject};
-use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::{Outlet, Source, now, spawn};
+use crate::process::{cpu_seconds, resident_bytes};
 
 /// How often the loop's punctuality is measured.
 const BEAT: Duration = Duration::from_millis(50);
@@ -59,24 +59,13 @@ impl Source for Observer {
         let mut reading = Reading::new(self.subject.clone(), now());
         let lag = Duration::from_micros(self.worst_lag_us.swap(0, Ordering::Relaxed));
         reading.sample(&self.subject, LOOP_LAG, Value::Gauge(lag.as_secs_f64()));
-        let cpu = clock_gettime(ClockId::ProcessCPUTime);
-        let cpu_seconds = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
-        reading.sample(&self.subject, PROCESS_CPU, Value::Counter(cpu_seconds));
+        reading.sample(&self.subject, PROCESS_CPU, Value::Counter(cpu_seconds()));
         // Only Linux has this file; elsewhere the memory is simply not reported.
-        if let Some(bytes) =
-            std::fs::read_to_string("/proc/self/status").ok().as_deref().and_then(resident_bytes)
-        {
+        if let Some(bytes) = resident_bytes() {
             reading.sample(&self.subject, PROCESS_MEMORY, Value::Gauge(bytes));
         }
         reading
     }
-}
-
-/// Reads `VmRSS:  12345 kB` of `/proc/PID/status`.
-fn resident_bytes(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1_024.0)
 }
 
 #[cfg(test)]
@@ -84,12 +73,6 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc;
     use tokio_util::sync::CancellationToken;
-
-    #[test]
-    fn resident_memory_is_read_in_bytes() {
-        assert_eq!(resident_bytes("Name:\theadwater\nVmRSS:\t   2048 kB\n"), Some(2_097_152.0));
-        assert_eq!(resident_bytes("Name:\theadwater\n"), None);
-    }
 
     #[tokio::test]
     async fn a_blocked_loop_is_noticed() {
