@@ -138,12 +138,12 @@ fn in_runtime(command: impl Future<Output = Result<u8, Failure>>) -> Result<u8, 
 }
 
 /// A span of time as an argument: `10s`, `500ms`, `2min`.
-fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     text.parse::<Span>().map(|span| span.0)
 }
 
 /// Done at ctrl-c or SIGTERM.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::scenario::{SCENARIOS, Scenario};
 use super::{DEFAULT_RATE, Lab, LabError, LabOptions, start};
+use crate::cli::{interrupted, span};
 
 /// `headwater lab`: real parts on loopback with a fault at a set second.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,10 +23,10 @@ pub struct LabArgs {
     #[arg(long, value_name = "FILE")]
     pub config_out: Option<PathBuf>,
     /// When the fault begins after everything listens
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span)]
     pub at: Duration,
     /// When the lab ends; without it, at ctrl-c or SIGTERM
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub lasts: Option<Duration>,
     /// What chance depends on: the same number gives the same users and the same fault
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -43,15 +43,8 @@ pub struct LabArgs {
 pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
     let scenario =
         Scenario::find(&args.scenario, args.surge).ok_or_else(|| LabError::NoSurge(args.scenario.clone()))?;
-    let mut interrupted = on_signal(SignalKind::interrupt())?;
-    let mut terminated = on_signal(SignalKind::terminate())?;
     let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
-    let mut ended = std::pin::pin!(async {
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-    });
+    let mut ended = std::pin::pin!(interrupted());
     let lab = tokio::select! {
         biased;
         () = &mut ended => return Ok(()),
@@ -115,18 +108,7 @@ fn write_config(path: &Path, text: &str) -> io::Result<()> {
     std::fs::rename(&beside, path)
 }
 
-fn on_signal(kind: SignalKind) -> Result<Signal, LabError> {
-    signal(kind).map_err(|error| LabError::part("listening for signals", error))
-}
-
 fn scenario_names() -> Vec<PossibleValue> {
     let plain = SCENARIOS.iter().filter(|scenario| !scenario.surge);
     plain.map(|scenario| PossibleValue::new(scenario.name).help(scenario.about)).collect()
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    let span: Result<jiff::SignedDuration, _> = text.parse();
-    span.ok()
-        .and_then(|span| Duration::try_from(span).ok())
-        .ok_or_else(|| "write a time such as 500ms, 5s or 2m".to_owned())
 }
