@@ -72,13 +72,14 @@ impl Chunk {
 }
 
 impl Points {
-    /// Appends a value; one that is not a number, or not newer than the last, leaves no point.
+    /// Appends a value; one that is no number that a point can hold, or not newer than the last, leaves no point.
     pub(super) fn push(&mut self, at: Moment, value: f64, caps: Caps) {
+        let value = value as f32;
         if !value.is_finite() || self.latest().is_some_and(|last| at <= last.at) {
             return;
         }
-        put_in_bin(&mut self.fine, FINE_BIN_MS, at, value as f32, caps.fine_bins);
-        put_in_bin(&mut self.coarse, COARSE_BIN_MS, at, value as f32, caps.coarse_bins);
+        put_in_bin(&mut self.fine, FINE_BIN_MS, at, value, caps.fine_bins);
+        put_in_bin(&mut self.coarse, COARSE_BIN_MS, at, value, caps.coarse_bins);
         let fits = self.tail.as_ref().is_some_and(|tail| {
             tail.points.len() < CHUNK_POINTS && u32::try_from(at.0.saturating_sub(tail.start.0)).is_ok()
         });
@@ -94,10 +95,10 @@ impl Points {
             let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
             // A snapshot that still holds this tail makes the store copy it, at most 64 points.
             match Arc::get_mut(tail) {
-                Some(chunk) => chunk.points.push(Point { offset_ms, value: value as f32 }),
+                Some(chunk) => chunk.points.push(Point { offset_ms, value }),
                 None => {
                     let mut points = tail.points.clone();
-                    points.push(Point { offset_ms, value: value as f32 });
+                    points.push(Point { offset_ms, value });
                     *tail = Arc::new(Chunk { start: tail.start, points });
                 }
             }
