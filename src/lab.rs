@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use redis::RedisError;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::cluster::Cluster;
@@ -164,6 +164,7 @@ pub struct Lab {
     load: SocketAddr,
     injected: watch::Receiver<Option<Injection>>,
     stop: DropGuard,
+    inject: Arc<Notify>,
     fault: tokio::task::JoinHandle<()>,
 }
 
@@ -220,16 +221,18 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     let parts = Arc::new(Parts { options, cluster, service, load, pair });
     let (tell, injected) = watch::channel(None);
     let (injecting, ended) = (Arc::clone(&parts), stop.clone());
+    let inject = Arc::new(Notify::new());
+    let asked = Arc::clone(&inject);
     let fault = tokio::spawn(async move {
         tokio::select! {
-            () = ended.cancelled() => {}
-            () = tokio::time::sleep(at) => {
-                let injection = injecting.inject().await;
-                tell.send_replace(Some(injection));
-            }
+            () = ended.cancelled() => return,
+            () = tokio::time::sleep(at) => {}
+            () = asked.notified() => {}
         }
+        let injection = injecting.inject().await;
+        tell.send_replace(Some(injection));
     });
-    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop: guard, fault })
+    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop: guard, inject, fault })
 }
 
 impl Lab {
@@ -268,6 +271,11 @@ impl Lab {
             shard: pair.shard,
             address: self.parts.cluster.nodes()[pair.shard].announced.to_string(),
         }
+    }
+
+    /// Lets the fault begin now instead of at its second.
+    pub fn inject_now(&self) {
+        self.inject.notify_one();
     }
 
     /// Waits until the fault has been injected.
