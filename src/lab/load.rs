@@ -31,7 +31,8 @@ use super::service::{RankRequest, serve};
 /// When the client gives up on an attempt.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The pause before the one repetition that a refused request gets, and how much it may differ.
+/// The shortest pause before the one repetition that a refused request gets, and how much longer it may be: without
+/// that, everyone who was refused together would come back together.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(50));
 
 /// Pages from which requests come.
@@ -144,7 +145,7 @@ impl Load {
             tokio::time::sleep_until(next).await;
             let traffic = *self.lock();
             let request = traffic.draw(&mut random);
-            let pause = RETRY_PAUSE.0 + RETRY_PAUSE.1.mul_f64(random.random_range(-1.0..1.0_f64).abs());
+            let pause = RETRY_PAUSE.0 + RETRY_PAUSE.1.mul_f64(random.random());
             tokio::spawn(Arc::clone(&self).send(request, pause));
             // Arrivals are independent of each other: exponential gaps. They are counted from when the last one
             // was due, so that a late timer changes no rate.

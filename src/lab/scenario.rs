@@ -1,7 +1,5 @@
 //! What can go wrong in the lab, and what a diagnosis should say about it: one row a scenario.
 
-use std::ops::RangeInclusive;
-
 /// One thing that happens in the lab, and what is expected of whoever diagnoses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scenario {
@@ -46,12 +44,6 @@ pub enum Fault {
 /// A closed range that can stand in a constant table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeInclusiveF64(pub f64, pub f64);
-
-impl From<RangeInclusiveF64> for RangeInclusive<f64> {
-    fn from(range: RangeInclusiveF64) -> Self {
-        range.0..=range.1
-    }
-}
 
 /// What a diagnosis should say of a scenario once its fault is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
