@@ -1,20 +1,27 @@
 //! The demos on a machine without `redis-server`: the bundled recordings still tell their story.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use headwater_engine::Report;
 use headwater_engine::report::Conclusion;
 
-/// Whom the demo of a scenario accuses first and by which rule, without any server to start.
-fn first_suspect(scenario: &str) -> Option<(String, String)> {
-    let ran = Command::new(env!("CARGO_BIN_EXE_headwater"))
-        .args(["demo", scenario, "--format", "json"])
+/// Runs a demo where no server can be started.
+fn demo(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .arg("demo")
+        .args(arguments)
         .env("PATH", "/nonexistent")
         .output()
-        .expect("headwater runs");
+        .expect("headwater runs")
+}
+
+/// Whom the demo of a scenario accuses first and by which rule, without any server to start.
+fn first_suspect(scenario: &str) -> Option<(String, String)> {
+    let ran = demo(&[scenario, "--format", "json"]);
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
-    assert!(said.contains("bundled recording") && said.contains("redis-server"), "{said}");
+    assert!(said.contains("bundled recording") && said.contains("'redis-server' in PATH"), "{said}");
+    assert!(said.contains("install Redis 7") && !said.contains("changes nothing"), "{said}");
     let report: Report = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
     assert_eq!(report.conclusion == Conclusion::Guilty, !report.suspects.is_empty(), "{report:?}");
     report.suspects.into_iter().next().map(|first| (first.subject.to_string(), first.rule))
@@ -36,4 +43,23 @@ fn a_slow_service_is_accused_of_its_own_code() {
 #[test]
 fn a_healthy_deployment_accuses_nobody() {
     assert_eq!(first_suspect("healthy"), None);
+}
+
+#[test]
+fn what_a_recording_cannot_do_is_said() {
+    let ran = demo(&["hot-shard", "--for", "3s", "--seed", "4", "--no-scan"]);
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains("--for, --seed, --no-scan changes nothing in it"), "{said}");
+}
+
+#[test]
+fn a_recording_is_not_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("demo.hwr");
+    let ran = demo(&["hot-shard", "--record", &file.display().to_string()]);
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(64), "{said}");
+    assert!(said.contains("'--record' needs a demo that runs"), "{said}");
+    assert!(ran.stdout.is_empty() && !file.exists());
 }

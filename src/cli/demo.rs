@@ -21,9 +21,9 @@ pub(super) struct DemoArgs {
     #[arg(default_value = "hot-shard", value_parser = PossibleValuesParser::new(scenario_names()))]
     scenario: String,
 
-    /// What chance depends on
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// What chance depends on [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 
     #[command(flatten)]
     pass: PassArgs,
@@ -36,7 +36,6 @@ fn scenario_names() -> Vec<&'static str> {
 }
 
 pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
-    args.pass.length.get_or_insert(LENGTH);
     // A demo starts from nothing and leaves nothing behind, unless a file was named.
     args.pass.no_baselines |= args.pass.baselines.is_none();
     let scenario = SCENARIOS
@@ -44,7 +43,9 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
         .find(|scenario| scenario.name == args.scenario && !scenario.surge)
         .ok_or_else(|| Failure::usage(format_args!("no scenario '{}'", args.scenario)))?;
     say(format_args!("starting the lab: {} ({})", scenario.name, scenario.about));
-    let lab = match lab::start(LabOptions { seed: args.seed, ..LabOptions::new(scenario) }).await {
+    let usual = LabOptions::new(scenario);
+    let options = LabOptions { seed: args.seed.unwrap_or(usual.seed), ..usual };
+    let lab = match lab::start(options).await {
         Ok(lab) => lab,
         Err(error) => return without_lab(error, &args),
     };
@@ -53,6 +54,7 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     let looked = match config {
         Ok(config) => {
             say("looking at it; the fault comes after 5 s");
+            args.pass.length.get_or_insert(LENGTH);
             pass(&config, &args.pass, Instant::now()).await
         }
         Err(error) => Err(error.into()),
@@ -75,12 +77,30 @@ fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
     }
     match RECORDINGS.iter().find(|(name, _)| *name == args.scenario) {
         None => Err(Failure::new(code, error)),
+        Some(_) if args.pass.record.is_some() => Err(Failure::usage(format_args!(
+            "'--record' needs a demo that runs, and this one would only show its bundled recording: {error}"
+        ))),
         Some((name, bytes)) => {
             say(format_args!("{error}"));
             say(format_args!("showing the bundled recording of '{name}' instead"));
+            let ignored = ignored_by_a_recording(args);
+            if !ignored.is_empty() {
+                say(format_args!("a recording is as it is: {} changes nothing in it", ignored.join(", ")));
+            }
             super::record::replay_bytes(name, bytes, args.pass.format).map(|_| 0)
         }
     }
+}
+
+/// The options that were given and say how to look, which a recording has behind it.
+fn ignored_by_a_recording(args: &DemoArgs) -> Vec<&'static str> {
+    let given = [
+        ("--for", args.pass.length.is_some()),
+        ("--seed", args.seed.is_some()),
+        ("--baselines", args.pass.baselines.is_some()),
+        ("--no-scan", args.pass.no_scan),
+    ];
+    given.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
 }
 
 /// Bundled recordings by scenario; `scripts/demo-recordings` makes them.

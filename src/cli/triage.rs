@@ -44,11 +44,11 @@ pub(super) struct PassArgs {
 
     /// Record what the engine is told, for 'headwater replay'
     #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
+    pub(super) record: Option<PathBuf>,
 
     /// Do not scan a convicted or suspected shard for big keys
     #[arg(long)]
-    no_scan: bool,
+    pub(super) no_scan: bool,
 
     /// Healthy values of earlier runs: read at the start, written after a healthy run [default: a file in
     /// headwater's XDG state folder, one for each configuration's name]
