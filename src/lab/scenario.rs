@@ -98,8 +98,8 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "slow-ranker",
         surge: false,
-        about: "the service's own code before or after the model takes half a second longer",
-        fault: Fault::SlowStage { stages: &["pre", "post"], milliseconds: RangeInclusiveF64(400.0, 700.0) },
+        about: "the service's own code before or after the model takes most of a second longer",
+        fault: Fault::SlowStage { stages: &["pre", "post"], milliseconds: RangeInclusiveF64(600.0, 900.0) },
         expected: Expected {
             first: Some(Suspect { subject: "service/ranker", rule: "self-slow" }),
             innocent: &["redis/features", "queue/ranker"],
