@@ -110,7 +110,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
-/// A text in which every `scheme://user:password@` shows `***` instead of the password.
+/// A text in which every address shows `***` instead of its password and of its query, which may hold a token.
 pub(super) fn without_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -120,16 +120,12 @@ pub(super) fn without_secrets(text: &str) -> String {
         // A password may hold an unescaped '/' or '?': what ends an address here is only what ends a word.
         let end = after.find(|c: char| matches!(c, '"' | '\'') || c.is_whitespace()).unwrap_or(after.len());
         let (place, tail) = after.split_at(end);
-        match place.rsplit_once('@') {
-            Some((login, host)) => {
-                let user = login.split_once(':').map_or(login, |(user, _)| user);
-                shown.push_str(user);
-                if login.contains(':') {
-                    shown.push_str(":***");
-                }
-                shown.push('@');
-                shown.push_str(host);
-            }
+        let place = match place.rsplit_once('@').map(|(login, host)| (login.split_once(':'), host)) {
+            Some((Some((user, _)), host)) => &format!("{user}:***@{host}"),
+            _ => place,
+        };
+        match place.split_once('?') {
+            Some((path, _)) => shown.extend([path, "?***"]),
             None => shown.push_str(place),
         }
         rest = tail;
@@ -189,8 +185,8 @@ mod tests {
     fn passwords_do_not_show() {
         assert_eq!(without_secrets("redis://u:p:q@h:1/0"), "redis://u:***@h:1/0");
         assert_eq!(
-            without_secrets("[\"redis://:p@h\", \"http://h/?a=b@c\"]"),
-            "[\"redis://:***@h\", \"http://h/?a=b@c\"]"
+            without_secrets("[\"redis://:p@h\", \"http://h/?a=b@c\", 'http://h:1/m?t=s']"),
+            "[\"redis://:***@h\", \"http://h/?***\", 'http://h:1/m?***']"
         );
         assert_eq!(without_secrets("redis://u:p/w?x@h:1"), "redis://u:***@h:1");
         assert_eq!(without_secrets("no address"), "no address");
@@ -201,8 +197,9 @@ mod tests {
         fn reading_never_panics_and_no_password_survives(text in "\\PC{0,40}", password in "[a-z]{12}") {
             let _ = RedisAddress::read(&text);
             let _ = without_secrets(&text);
-            let shown = without_secrets(&format!("redis://u:{password}@host:1"));
-            prop_assert!(!shown.contains(&password));
+            for address in [format!("redis://u:{password}@host:1"), format!("https://host/m?token={password}")] {
+                prop_assert!(!without_secrets(&address).contains(&password));
+            }
         }
     }
 }
