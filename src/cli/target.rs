@@ -1,6 +1,6 @@
 //! Which targets a command looks at: bare ones, a configuration, or the configuration in its usual place.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use secrecy::SecretString;
@@ -27,7 +27,7 @@ pub(super) struct AccessArgs {
     pub(super) config: Option<PathBuf>,
 
     /// The ACL user of bare Redis targets; also HEADWATER_REDIS_USERNAME
-    #[arg(long, value_name = "NAME", env = "HEADWATER_REDIS_USERNAME", hide_env = true)]
+    #[arg(long, value_name = "NAME")]
     redis_username: Option<String>,
 
     /// The file with the password of bare Redis targets; HEADWATER_REDIS_PASSWORD holds the password itself
@@ -57,10 +57,10 @@ impl AccessArgs {
             (Some(_), [_, ..]) => {
                 Err(Failure::usage("'--config' and targets exclude each other: add the targets to the file"))
             }
-            (Some(path), []) => Ok(Config::load(path)?),
+            (Some(path), []) => self.load(path),
             (None, [_, ..]) => Ok(from_targets(targets, &self.options()?)?),
             (None, []) => match default_config_file().filter(|path| path.exists()) {
-                Some(path) => Ok(Config::load(&path)?),
+                Some(path) => self.load(&path),
                 None => Err(Failure::usage(format_args!(
                     "no target: name some (redis://HOST:6379, http://HOST:8000/metrics), give --config FILE, or make \
                      the default configuration with 'headwater config init > {}'",
@@ -71,15 +71,37 @@ impl AccessArgs {
         }
     }
 
+    /// A file says itself how its targets are opened: a flag that would be dropped is refused.
+    fn load(&self, path: &Path) -> Result<Config, Failure> {
+        let flags = [
+            (self.redis_username.is_some(), "--redis-username", "username = \"NAME\" in its [[redis]] table"),
+            (
+                self.redis_password_file.is_some(),
+                "--redis-password-file",
+                "password_file = \"FILE\" in its [[redis]] table",
+            ),
+            (self.ca_file.is_some(), "--ca-file", "ca_file = \"FILE\" in the target's table"),
+            (self.insecure, "--insecure", "insecure = true in its [[redis]] table"),
+        ];
+        match flags.iter().find(|(is_given, ..)| *is_given) {
+            Some((_, flag, key)) => Err(Failure::usage(format_args!(
+                "'{flag}' is for bare targets and changes nothing in '{}': write {key}",
+                path.display()
+            ))),
+            None => Ok(Config::load(path)?),
+        }
+    }
+
     fn options(&self) -> Result<TargetOptions, Failure> {
-        let from_env =
-            |name: &str| std::env::var(name).ok().filter(|s| !s.is_empty()).map(SecretString::from);
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let from_env = |name: &str| variable(name).map(SecretString::from);
+        let redis_username = self.redis_username.clone().or_else(|| variable("HEADWATER_REDIS_USERNAME"));
         let redis_password = match &self.redis_password_file {
             Some(path) => Some(read_secret(path)?),
             None => from_env("HEADWATER_REDIS_PASSWORD"),
         };
         Ok(TargetOptions {
-            redis_username: self.redis_username.clone(),
+            redis_username,
             redis_password,
             bearer: from_env("HEADWATER_BEARER_TOKEN"),
             ca_file: self.ca_file.clone(),
@@ -88,7 +110,7 @@ impl AccessArgs {
     }
 }
 
-fn read_secret(path: &std::path::Path) -> Result<SecretString, Failure> {
+fn read_secret(path: &Path) -> Result<SecretString, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::usage(format_args!(
             "password file '{}' cannot be read ({error}): check the path and its rights",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use headwater_engine::metric::{METRICS, Metric};
 use headwater_engine::settings::Component;
 use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
@@ -306,12 +307,19 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
         }
     }
     for (metric, value) in &table.baselines {
-        if !value.is_finite() || *value < 0.0 {
+        if Metric::by_name(metric).is_none() {
+            let known: Vec<&str> = METRICS.iter().map(|row| row.name).collect();
+            document
+                .complain(&["component", index, "baselines", metric], unknown_name("metric", metric, &known));
+        } else if !value.is_finite() || *value < 0.0 {
             document.wrong(
                 &["component", index, "baselines", metric],
                 "is not a healthy value: write a number from 0",
             );
         }
+    }
+    if table.objective_p99.is_some_and(|objective| objective.0.is_zero()) {
+        document.wrong(&here("objective_p99"), "is met by no request: write for example '500ms'");
     }
     let thresholds = thresholds(&table.thresholds, &["component", index, "thresholds"], document);
     let declared = components.entry(&subject);
