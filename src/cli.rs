@@ -26,6 +26,12 @@ pub const EXIT_USAGE: u8 = 64;
 /// Exit code when no target answers (EX_UNAVAILABLE of sysexits).
 pub const EXIT_UNAVAILABLE: u8 = 69;
 
+/// Exit code when the system gives no threads (EX_OSERR of sysexits).
+pub const EXIT_SYSTEM: u8 = 71;
+
+/// Exit code when the report or a recording cannot be written, as on a full disk (EX_IOERR of sysexits).
+pub const EXIT_IO: u8 = 74;
+
 /// Live incident triage of online AI inference: which dependency is guilty, and why.
 ///
 /// Polls every Redis shard and every metrics page, walks the dependency graph from the deepest dependency up, and
@@ -50,7 +56,8 @@ enum Command {
     /// Look at the targets for a while and say who is guilty
     ///
     /// Exit codes: 0 nothing guilty, 1 a subject is guilty, 2 nothing guilty but not everything could be seen,
-    /// 64 wrong arguments or configuration, 69 no target answered.
+    /// 64 wrong arguments or configuration, 69 no target answered, 71 the system gives no threads, 74 the report or the
+    /// recording cannot be written.
     Triage(triage::TriageArgs),
     /// Big keys, and where keys live
     #[command(subcommand)]
@@ -130,7 +137,7 @@ fn in_runtime(command: impl Future<Output = Result<u8, Failure>>) -> Result<u8, 
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(71, format_args!("no threads can be started: {error}")))?;
+        .map_err(|error| Failure::new(EXIT_SYSTEM, format_args!("no threads can be started: {error}")))?;
     let ran = runtime.block_on(command);
     // A name look-up that still hangs must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -13,7 +13,7 @@ mod target;
 mod thresholds;
 mod value;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use headwater_engine::Settings;
 
@@ -22,7 +22,7 @@ use crate::sources::redis::RedisSpec;
 
 pub use example::{example, schema};
 pub use inferred::{TargetOptions, from_targets};
-pub use location::{baselines_file, default_config_file};
+pub use location::default_config_file;
 pub(crate) use place::unknown_name;
 pub use place::{ConfigError, Problem};
 pub use value::{Bandwidth, Size, Span};
@@ -61,8 +61,20 @@ impl Config {
         resolve::resolve(text, origin)
     }
 
-    /// The effective configuration as TOML: defaults filled in, inferred components written out, passwords in
-    /// addresses shown as `***`.
+    /// Where this deployment's healthy values are kept between runs, `$XDG_STATE_HOME/headwater/baselines/NAME.json`:
+    /// by its name, or by its targets when nobody gave it one. `None` without a home directory.
+    pub fn baselines_file(&self) -> Option<PathBuf> {
+        let name = &self.settings.name;
+        if self.file.name.is_some() {
+            return location::baselines_file(name);
+        }
+        let pages = self.metrics.iter().map(|spec| spec.url.split('?').next().unwrap_or_default());
+        let seeds = self.redis.iter().flat_map(|spec| &spec.seeds).map(String::as_str);
+        location::baselines_file(&format!("{name}-{}", location::word_for(pages.chain(seeds).collect())))
+    }
+
+    /// The effective configuration as TOML: defaults filled in, inferred components written out, passwords
+    /// and queries in addresses shown as `***`.
     pub fn print(&self) -> String {
         example::effective(&self.file, &self.settings)
     }

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 pub use read::Recording;
 pub use write::Recorder;
+pub(crate) use write::owner_file;
 
 /// The word that tells a recording from other files.
 pub const FORMAT: &str = "headwater-recording";

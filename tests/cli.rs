@@ -129,7 +129,8 @@ fn wrong_arguments_are_64_with_the_fix() {
             "password file '/nonexistent' cannot be read",
         ),
         (&["triage", "redis://h", "--record", "/nonexistent/a"], "recording '/nonexistent/a' cannot be used"),
-        (&["triage", "redis://h", "--record", "/dev/full"], "No space left on device"),
+        (&["triage", "--config", &wrong, "--insecure"], "'--insecure' is for bare targets"),
+        (&["triage", "--config", &wrong, "--redis-username", "u"], "write username = \"NAME\""),
         (&["replay", "/nonexistent/\x1b[31m"], "recording '/nonexistent/\u{fffd}[31m' cannot be used"),
         (&["replay", &not_ours], "is not a recording of headwater"),
         (&["replay", &not_ours, "--speed=-1"], "is not a speed"),
@@ -148,6 +149,23 @@ fn wrong_arguments_are_64_with_the_fix() {
         assert!(ran.err.contains(sentence), "{arguments:?}: {}", ran.err);
         assert_eq!(ran.out, "", "{arguments:?}");
     }
+}
+
+#[test]
+fn a_full_disk_is_74_and_no_wrong_argument() {
+    let ran = Home::new().run(&["triage", "redis://h", "--record", "/dev/full"]);
+    assert_eq!(ran.code, Some(74), "{ran:?}");
+    assert!(ran.err.contains("No space left on device"), "{ran:?}");
+}
+
+#[test]
+fn an_older_log_file_becomes_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let log = home.file("a.log", "an older file");
+    std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(home.run(&["rules", "--log-file", &log]).code, Some(0));
+    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

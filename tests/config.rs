@@ -178,6 +178,18 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:5: 'cpu' = '-1' is not a threshold: write a number from 0".to_owned(),
         ),
         (
+            &format!("{redis}[[component]]\nsubject = \"redis/f\"\nbaselines = {{ \"redis.cpu\" = 0.2 }}\n"),
+            "hw.toml:6: unknown metric 'redis.cpu': did you mean 'redis.cpu.process'?".to_owned(),
+        ),
+        (
+            &format!("{redis}[[component]]\nsubject = \"redis/f\"\nbaselines = {{ \"redis.cpu.process\" = -1 }}\n"),
+            "hw.toml:6: 'redis.cpu.process' = '-1' is not a healthy value: write a number from 0".to_owned(),
+        ),
+        (
+            &format!("{redis}[[component]]\nsubject = \"service/a\"\nobjective_p99 = \"0s\"\n"),
+            "hw.toml:6: 'objective_p99' = '0s' is met by no request: write for example '500ms'".to_owned(),
+        ),
+        (
             "name = \"x\"\n",
             "hw.toml: nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)".to_owned(),
         ),
@@ -247,6 +259,29 @@ fn secrets_come_from_files_and_stay_out_of_everything_printed() {
         assert!(!shown.contains("hunter2"), "{shown}");
     }
     assert!(printed.contains("redis://ops:***@h:1"), "{printed}");
+}
+
+#[test]
+fn a_token_in_an_address_is_not_printed() {
+    let text = "[[metrics]]\nurl = \"http://h:80/metrics?token=hunter2\"\n";
+    let printed = Config::parse(text, "hw.toml").unwrap().print();
+    assert!(printed.contains("http://h:80/metrics?***") && !printed.contains("hunter2"), "{printed}");
+    let complaint = complaints("[[metrics]]\nurl = \"ftp://h/?token=hunter2\"\n").remove(0);
+    assert!(!complaint.contains("hunter2"), "{complaint}");
+}
+
+#[test]
+fn configurations_without_a_name_share_no_healthy_values() {
+    let file = |text: &str| Config::parse(text, "hw.toml").unwrap().baselines_file().unwrap();
+    let page = |host: &str| format!("[[metrics]]\nurl = \"http://{host}/metrics\"\n");
+    let both = page("a") + &page("b");
+    let named = |text: &str| file(&format!("name = \"prod\"\n{text}"));
+    assert_ne!(file(&page("a")), file(&page("b")));
+    assert_ne!(file(&page("a")), file(&both));
+    assert_eq!(file(&both), file(&(page("b") + &page("a"))), "the order of targets says nothing");
+    assert_eq!(file(&page("a?token=1")), file(&page("a?token=2")), "a new token makes no new deployment");
+    assert_eq!(named(&page("a")), named(&both), "a name stays the same when targets come and go");
+    assert!(named(&both).ends_with("headwater/baselines/prod.json"), "{}", named(&both).display());
 }
 
 #[test]

@@ -22,9 +22,9 @@ pub(super) fn completions(args: CompletionsArgs, command: &mut clap::Command) ->
 
 pub(super) fn man(command: clap::Command) -> Result<u8, Failure> {
     let mut page = vec![];
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(|error| Failure::new(74, format_args!("the manual page cannot be made: {error}")))?;
+    clap_mangen::Man::new(command).render(&mut page).map_err(|error| {
+        Failure::new(super::EXIT_IO, format_args!("the manual page cannot be made: {error}"))
+    })?;
     print(&String::from_utf8_lossy(&page))?;
     Ok(0)
 }

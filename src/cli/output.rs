@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
 
-use super::EXIT_USAGE;
+use super::{EXIT_IO, EXIT_USAGE};
+use crate::recording::owner_file;
 
 /// Why a command ended early: its exit code and one sentence with the fix.
 #[derive(Debug)]
@@ -23,6 +24,21 @@ impl Failure {
 
     pub(super) fn usage(sentence: impl Display) -> Self {
         Self::new(EXIT_USAGE, sentence)
+    }
+
+    /// A file that cannot be used: the argument is wrong when it names no such file, but not when a disk is full.
+    pub(super) fn of_file(reason: &io::Error, sentence: impl Display) -> Self {
+        let is_about_its_name = matches!(
+            reason.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::PermissionDenied
+                | ErrorKind::NotADirectory
+                | ErrorKind::IsADirectory
+                | ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::InvalidInput
+                | ErrorKind::InvalidFilename
+        );
+        Self::new(if is_about_its_name { EXIT_USAGE } else { EXIT_IO }, sentence)
     }
 }
 
@@ -40,7 +56,10 @@ impl From<crate::sources::metrics::MetricsSpecError> for Failure {
 
 impl From<crate::recording::RecordingError> for Failure {
     fn from(error: crate::recording::RecordingError) -> Self {
-        Self::usage(error)
+        match &error {
+            crate::recording::RecordingError::File { reason, .. } => Self::of_file(reason, &error),
+            _ => Self::usage(error),
+        }
     }
 }
 
@@ -49,7 +68,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(74, format_args!("standard output cannot be written: {error}")))
+            Err(Failure::new(EXIT_IO, format_args!("standard output cannot be written: {error}")))
         }
         _ => Ok(()),
     }
@@ -95,19 +114,14 @@ pub(super) fn start_log(filter: Option<&str>, file: Option<&Path>) -> Result<(),
         None => log.with_writer(io::stderr).init(),
         Some(path) => {
             let file = owner_file(path).map_err(|error| {
-                Failure::usage(format_args!(
-                    "log file '{}' cannot be written ({error}): give another path",
-                    path.display()
-                ))
+                let path = path.display();
+                Failure::of_file(
+                    &error,
+                    format_args!("log file '{path}' cannot be written ({error}): give another path"),
+                )
             })?;
             log.with_writer(file).init();
         }
     }
     Ok(())
-}
-
-/// Opens a file for writing, made anew, that only its owner may read.
-pub(super) fn owner_file(path: &Path) -> io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }

@@ -8,13 +8,13 @@ use clap::Args;
 use headwater_engine::Baselines;
 use headwater_engine::settings::BaselineRow;
 
-use super::output::{Failure, owner_file, print, say};
+use super::output::{Failure, print, say};
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::App;
 use crate::app::triage::{TriageOptions, triage};
-use crate::config::{Config, baselines_file};
-use crate::recording::{Header, Recorder};
+use crate::config::Config;
+use crate::recording::{Header, Recorder, owner_file};
 use crate::report::{Format, render};
 use crate::sources::redis::ScanBudget;
 
@@ -51,7 +51,7 @@ pub(super) struct PassArgs {
     pub(super) no_scan: bool,
 
     /// Healthy values of earlier runs: read at the start, written after a healthy run [default: a file in
-    /// headwater's XDG state folder, one for each configuration's name]
+    /// headwater's XDG state folder, one for each configuration's name, or targets when it has none]
     #[arg(long, value_name = "FILE")]
     pub(super) baselines: Option<PathBuf>,
 
@@ -70,7 +70,7 @@ pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> 
     let saved = match (&args.baselines, args.no_baselines) {
         (_, true) => None,
         (Some(path), false) => Some(path.clone()),
-        (None, false) => baselines_file(&config.settings.name),
+        (None, false) => config.baselines_file(),
     };
     let baselines = saved.as_deref().map_or_else(Baselines::default, load);
     let recorder = match &args.record {

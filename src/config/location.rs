@@ -13,7 +13,7 @@ pub fn default_config_file() -> Option<PathBuf> {
 
 /// Where healthy values of a deployment are kept between runs: `$XDG_STATE_HOME/headwater/baselines/NAME.json`.
 /// `None` without a home directory.
-pub fn baselines_file(name: &str) -> Option<PathBuf> {
+pub(super) fn baselines_file(name: &str) -> Option<PathBuf> {
     let base = etcetera::choose_base_strategy().ok()?;
     let state = base.state_dir().unwrap_or_else(|| base.data_dir());
     let file: String = name
@@ -22,4 +22,13 @@ pub fn baselines_file(name: &str) -> Option<PathBuf> {
         .take(100)
         .collect();
     Some(state.join("headwater").join("baselines").join(format!("{}.json", file.trim_start_matches('.'))))
+}
+
+/// A short word for these targets, the same in any order, in any run and by any version: FNV-1a of 64 bits.
+pub(super) fn word_for(mut targets: Vec<&str>) -> String {
+    targets.sort_unstable();
+    let hash = targets.join("\n").bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use headwater_engine::Input;
@@ -27,14 +27,8 @@ pub struct Recorder {
 impl Recorder {
     /// Creates the file, readable by its owner alone, and writes the header. An existing file is replaced.
     pub fn create(path: &Path, header: &Header) -> Result<Self, RecordingError> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(path)
-            .and_then(|file| only_for_owner(&file).map(|()| file))
-            .map_err(|reason| RecordingError::File { path: path.to_owned(), reason })?;
+        let file =
+            owner_file(path).map_err(|reason| RecordingError::File { path: path.to_owned(), reason })?;
         let mut recorder = Self { path: path.to_owned(), file, waiting: vec![] };
         recorder.push(header);
         recorder.flush()?;
@@ -66,12 +60,12 @@ impl Recorder {
     }
 }
 
-/// An existing file keeps its mode when it is opened; this gives it the right one. A device or a pipe is left as
-/// it is.
-fn only_for_owner(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    if !file.metadata()?.is_file() {
-        return Ok(());
+/// Opens a file for writing, made anew, that only its owner may read; an existing one keeps neither its text nor its
+/// mode. A device or a pipe is left as it is.
+pub(crate) fn owner_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    if file.metadata()?.is_file() {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     }
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+    Ok(file)
 }
