@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use crate::metric::Unit;
 use crate::quantity;
 use crate::report::{
-    BaselineFrom, Confidence, Cost, Exonerated, Report, ShapeKind, Since, Suspect, Unjudged, Verdict,
+    BaselineFrom, Conclusion, Confidence, Cost, Exonerated, Report, ShapeKind, Since, SubjectVerdict,
+    Suspect, Unjudged, Verdict,
 };
 use crate::{Moment, Snapshot, Subject};
+
+/// Up to this age, in seconds, data goes without saying.
+const FRESH_S: f64 = 5.0;
 
 /// The word for a verdict.
 pub fn verdict_word(verdict: Verdict) -> &'static str {
@@ -17,6 +21,21 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
         Verdict::Unknown => "unknown",
         Verdict::Innocent => "innocent",
     }
+}
+
+/// The words for what a whole report comes to.
+pub fn headline(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Guilty => "INCIDENT",
+        Conclusion::Clear => "nothing guilty, every source gave fresh data",
+        Conclusion::Blind => "nothing guilty, but not everything could be seen",
+        Conclusion::NoTarget => "no target answered",
+    }
+}
+
+/// `data 12 s old`, for data too old to be what is going on now; `None` for fresh data.
+pub fn data_age(row: &SubjectVerdict) -> Option<String> {
+    row.age_s.filter(|age| *age > FRESH_S).map(|age| format!("data {age:.0} s old"))
 }
 
 /// The words for a confidence.

@@ -6,8 +6,8 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span, troubles,
-    unavailable, unjudged, verdict_word,
+    address, chain, confidence_word, cost, data_age, evidence, headline, innocents, keys, names, shape_words,
+    span, troubles, unavailable, unjudged, verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -19,7 +19,8 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
 
 fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
     let report = &snapshot.report;
-    writeln!(out, "# {} at {} UTC\n", escaped(&report.name), report.at.clock())?;
+    let headline = headline(report.conclusion);
+    writeln!(out, "# {} at {} UTC: {headline}\n", escaped(&report.name), report.at.clock())?;
     writeln!(out, "**{}**: {}\n", shape_words(report.shape.kind), escaped(&report.shape.sentence))?;
     if let Some(symptom) = &report.symptom {
         writeln!(out, "Symptom: {} ({})\n", escaped(&symptom.sentence), span(symptom.since, None))?;
@@ -88,7 +89,8 @@ fn rest(out: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(out, "## Verdicts\n\n| verdict | subject | why |\n| --- | --- | --- |")?;
     for row in &report.verdicts {
         let subject = escaped(row.subject.as_str());
-        writeln!(out, "| {} | {subject} | {} |", verdict_word(row.verdict), escaped(&row.reason))?;
+        let age = data_age(row).map_or_else(String::new, |age| format!(" ({age})"));
+        writeln!(out, "| {} | {subject} | {}{age} |", verdict_word(row.verdict), escaped(&row.reason))?;
     }
     writeln!(out, "\nCost of this observation: {}\n", cost(&report.cost))
 }
@@ -115,7 +117,7 @@ mod tests {
     #[test]
     fn an_incident_is_one_ticket() {
         insta::assert_snapshot!(render(&incident()), @r#"
-        # ranker-prod at 14:07:05 UTC
+        # ranker-prod at 14:07:05 UTC: INCIDENT
 
         **slow only**: p99 2.41 s, errors 0 %
 
@@ -151,7 +153,7 @@ mod tests {
         | --- | --- | --- |
         | guilty | redis/features\#2 | 23.9 MB/s out, flat at the link (25 MB/s); answers in 41 ms, peers 0.7 ms |
         | unknown | gpu/ranker | no source |
-        | innocent | redis/features\#0 | 97.6 kB/s, 0.39 % of its link |
+        | innocent | redis/features\#0 | 97.6 kB/s, 0.39 % of its link (data 12 s old) |
 
         Cost of this observation: 2 Redis commands a second per node, 54.1 kB/s in all
 

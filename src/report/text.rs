@@ -1,11 +1,11 @@
 //! The report for a terminal of 80 columns: the verdict first, then why, then everything else.
 
 use headwater_engine::Snapshot;
-use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
+use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
-    Layout, address, chain, confidence_word, cost, evidence, innocents, keys, names, shape_words, span,
-    troubles, unavailable, unjudged, verdict_word,
+    Layout, address, chain, confidence_word, cost, data_age, evidence, headline, innocents, keys, names,
+    shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -16,7 +16,11 @@ const INDENT: usize = 9;
 pub(super) fn render(snapshot: &Snapshot) -> String {
     let report = &snapshot.report;
     let mut out = Layout::new(WIDTH);
-    out.hang("", 0, &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline(report)));
+    out.hang(
+        "",
+        0,
+        &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline(report.conclusion)),
+    );
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
     if let Some(symptom) = &report.symptom {
         out.hang("symptom", INDENT, &format!("{} ({})", symptom.sentence, span(symptom.since, None)));
@@ -49,15 +53,6 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     }
     out.hang("cost", INDENT, &cost(&report.cost));
     out.finish()
-}
-
-fn headline(report: &Report) -> &'static str {
-    match report.conclusion {
-        Conclusion::Guilty => "INCIDENT",
-        Conclusion::Clear => "nothing guilty, every source gave fresh data",
-        Conclusion::Blind => "nothing guilty, but not everything could be seen",
-        Conclusion::NoTarget => "no target answered",
-    }
 }
 
 fn accusation(out: &mut Layout, snapshot: &Snapshot, suspect: &Suspect) {
@@ -98,7 +93,7 @@ fn verdicts(out: &mut Layout, report: &Report) {
     let column = INDENT + subject_width + 2;
     out.line(&format!("{:<INDENT$}{:<subject_width$}  why", "verdict", "subject"));
     for row in &report.verdicts {
-        let stale = row.age_s.filter(|age| *age > 5.0).map(|age| format!(" (data {age:.0} s old)"));
+        let stale = data_age(row).map(|age| format!(" ({age})"));
         let label = format!("{:<INDENT$}{:<subject_width$}", verdict_word(row.verdict), row.subject);
         let why = if is_told_above(report, &row.reason) { "see above" } else { &row.reason };
         out.hang(&label, column, &(why.to_owned() + &stale.unwrap_or_default()));
