@@ -2,8 +2,9 @@
 //!
 //! A source never fails: whatever goes wrong is a fault in its reading. [`spawn`] gives every source the
 //! same manners: one request in flight, ticks that are skipped rather than queued, a late answer reported as
-//! late and still waited for, and jittered, capped backoff while the target is out of reach.
+//! late and still waited for, and jittered, capped backoff while the target gives nothing.
 
+mod manners;
 pub mod metrics;
 pub mod observer;
 pub mod redis;
@@ -11,24 +12,21 @@ pub mod redis;
 use std::future::Future;
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, FaultKind, Reading};
+use headwater_engine::reading::{Event, Reading};
 use headwater_engine::{Moment, Subject};
-use rand::Rng;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use manners::backoff;
+use manners::{Manners, Next};
+
 /// The longest wait for an answer; after it the silence is a fault.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// The longest pause between attempts to reach a target that is out of reach.
+/// The longest pause between attempts to get something out of a target that gives nothing.
 pub const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-
-/// When a source asks for the second time, in intervals. All sources begin at once, because the first numbers cannot
-/// come too soon; asked in step ever after, targets that share a host would wait for each other and for us, and look
-/// slow for it.
-const PHASES: std::ops::Range<f64> = 0.5..1.0;
 
 /// One target that can be asked again and again.
 pub trait Source: Send + 'static {
@@ -37,6 +35,11 @@ pub trait Source: Send + 'static {
 
     /// Asks once. Gives up by itself after [`LONGEST_WAIT`], with a fault.
     fn ask(&mut self) -> impl Future<Output = Reading> + Send;
+
+    /// Whether credentials that were refused are tried again, seldom. Not where a few wrong tries lock a user out.
+    fn retries_refusals(&self) -> bool {
+        false
+    }
 }
 
 /// Where readings go, and how sources are told to stop.
@@ -48,7 +51,7 @@ pub struct Outlet {
     pub stop: CancellationToken,
 }
 
-/// Runs a source at an interval until the outlet says stop, or until its credentials are refused.
+/// Runs a source at an interval until the outlet says stop, or until its credentials are refused for good.
 pub fn spawn(mut source: impl Source, interval: Duration, outlet: Outlet) -> JoinHandle<()> {
     tokio::spawn(async move {
         let stop = outlet.stop.clone();
@@ -60,28 +63,21 @@ pub fn spawn(mut source: impl Source, interval: Duration, outlet: Outlet) -> Joi
 }
 
 async fn run(source: &mut impl Source, interval: Duration, outlet: &Outlet) {
-    let mut failures = 0_u32;
+    let mut manners = Manners::new(interval, source.retries_refusals());
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut is_first = true;
     loop {
         ticks.tick().await;
         let reading = ask_watching_the_clock(source, interval, outlet).await;
-        let unreachable = reading
-            .faults
-            .iter()
-            .any(|fault| matches!(fault.kind, FaultKind::Unreachable | FaultKind::Silent | FaultKind::Tls));
-        let refused = reading.faults.iter().any(|fault| fault.kind == FaultKind::Auth);
-        if outlet.readings.send(reading).await.is_err() || refused {
+        let next = manners.after(&reading);
+        if outlet.readings.send(reading).await.is_err() {
             return;
         }
-        failures = if unreachable { failures + 1 } else { 0 };
-        if failures > 0 {
-            ticks.reset_after(backoff(interval, failures));
-        } else if is_first {
-            ticks.reset_after(interval.mul_f64(rand::rng().random_range(PHASES)));
+        match next {
+            Next::Tick => {}
+            Next::After(pause) => ticks.reset_after(pause),
+            Next::Never => return,
         }
-        is_first = false;
     }
 }
 
@@ -101,13 +97,6 @@ async fn ask_watching_the_clock(source: &mut impl Source, interval: Duration, ou
     // A full channel or a stopped loop loses only this notice; the answer itself is still awaited.
     let _ = outlet.readings.send(late).await;
     answer.await
-}
-
-/// The pause after this many failures in a row: doubling from one interval, capped, with +-25 % jitter so that
-/// many sources do not come back in step.
-pub(crate) fn backoff(interval: Duration, failures: u32) -> Duration {
-    let doubled = interval.saturating_mul(1 << (failures - 1).min(10));
-    doubled.min(LONGEST_BACKOFF).mul_f64(rand::rng().random_range(0.75..1.25))
 }
 
 /// The observer's clock.
