@@ -5,14 +5,12 @@ use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use headwater::sources::metrics::{MetricsSource, MetricsSpec, spawn_metrics};
-use headwater::sources::{Outlet, Source};
+use headwater::sources::Source;
+use headwater::sources::metrics::{MetricsSource, MetricsSpec};
 use headwater_engine::metric;
 use headwater_engine::reading::{Event, FaultKind, Reading, Value};
 use headwater_test_support::http::{Server, answer};
 use secrecy::SecretString;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 const PAGE: &str = "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1.7e9\n\
                     # TYPE queue_depth gauge\nqueue_depth 7\n";
@@ -110,16 +108,17 @@ async fn the_page_above_an_unlucky_path_is_suggested() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_other_than_200_is_named() {
-    for (status, words) in [
-        ("500 Internal Server Error", "500"),
-        ("404 Not Found", "404"),
-        ("204 No Content", "204"),
-        ("429 Too Many Requests", "429"),
+    for (status, words, expected) in [
+        ("500 Internal Server Error", "500", FaultKind::Http),
+        ("404 Not Found", "404", FaultKind::Http),
+        ("204 No Content", "204", FaultKind::Http),
+        ("429 Too Many Requests", "429", FaultKind::Busy),
+        ("503 Service Unavailable", "503", FaultKind::Busy),
     ] {
         let server = Server::keep_alive(move |_| answer(status, "text/plain", PAGE));
         let reading = ask(&server.url("/metrics")).await;
         let (kind, message) = only_fault(&reading);
-        assert_eq!(kind, FaultKind::Http, "{message}");
+        assert_eq!(kind, expected, "{message}");
         assert!(message.contains(words), "{message}");
         assert_eq!(value(&reading, "queue.waiting"), None, "the body of an error is no data");
     }
@@ -140,32 +139,49 @@ async fn only_redirects_on_the_same_host_are_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_credentials_end_the_source_after_one_try() {
+async fn refused_credentials_are_told_without_the_token() {
     for status in ["401 Unauthorized", "403 Forbidden"] {
         let server = Server::keep_alive(move |_| answer(status, "text/plain", "no"));
-        let (readings, mut received) = mpsc::channel(8);
-        let outlet = Outlet { readings, stop: CancellationToken::new() };
         let mut spec = MetricsSpec::new(&server.url("/metrics"));
         spec.bearer = Some(SecretString::from("s3cret-token"));
-        let handle = spawn_metrics(spec, Duration::from_millis(5), outlet).unwrap();
-        // On a busy machine the answer may be late; that is said before it.
-        let mut reading = received.recv().await.unwrap();
-        while matches!(reading.events[..], [Event::Late(_)]) {
-            reading = received.recv().await.unwrap();
-        }
+        let mut source = MetricsSource::new(&spec).unwrap();
+        assert!(source.retries_refusals());
+        let reading = source.ask().await;
         let (kind, message) = only_fault(&reading);
         assert_eq!(kind, FaultKind::Auth, "{message}");
-        assert!(message.contains("token") || message.contains("bearer"), "{message}");
-        assert!(!message.contains("s3cret"));
-        handle.await.unwrap();
-        assert!(received.recv().await.is_none(), "it must not be tried again");
-        assert_eq!(server.requests.load(Ordering::SeqCst), 1);
-        assert!(
-            server.last_request().contains("authorization: Bearer s3cret-token"),
-            "{}",
-            server.last_request()
-        );
+        assert!(message.contains("token") && !message.contains("s3cret"), "{message}");
+        assert_eq!(server.requests.load(Ordering::SeqCst), 1, "the same token is not sent twice in a row");
+        let request = server.last_request();
+        assert!(request.contains("authorization: Bearer s3cret-token"), "{request}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_was_replaced_in_its_file_is_taken_up_when_the_old_one_is_refused() {
+    let server = Server::by_head(|head| {
+        let status = if head.contains("Bearer new-token") { "200 OK" } else { "401 Unauthorized" };
+        answer(status, "text/plain", PAGE)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "old-token\n").unwrap();
+    let mut spec = MetricsSpec::new(&server.url("/metrics"));
+    spec.bearer = Some(SecretString::from("old-token"));
+    spec.bearer_file = Some(file.clone());
+    let mut source = MetricsSource::new(&spec).unwrap();
+    assert_eq!(only_fault(&source.ask().await).0, FaultKind::Auth);
+    // What cannot be sent, or is not there, leaves the old one.
+    for content in [Some("two\nlines"), None] {
+        std::fs::remove_file(&file).unwrap();
+        content.into_iter().for_each(|content| std::fs::write(&file, content).unwrap());
+        assert_eq!(only_fault(&source.ask().await).0, FaultKind::Auth);
+        std::fs::write(&file, "old-token\n").unwrap();
+    }
+    assert_eq!(server.requests.load(Ordering::SeqCst), 3);
+    std::fs::write(&file, "new-token\n").unwrap();
+    let reading = source.ask().await;
+    assert!(reading.faults.is_empty(), "{:?}", reading.faults);
+    assert_eq!(value(&reading, "queue.waiting"), Some(7.0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -252,7 +268,7 @@ async fn a_server_that_hangs_up_or_breaks_off_is_told() {
     assert_eq!(kind, FaultKind::Unreachable, "{message}");
     assert!(message.contains("without an answer"), "{message}");
     let server =
-        Server::keep_alive(|_| "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nqueue_depth 7\n".to_owned());
+        Server::hanging_up(|_| "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nqueue_depth 7\n".to_owned());
     let reading = ask(&server.url("/metrics")).await;
     let (kind, message) = only_fault(&reading);
     assert_eq!(kind, FaultKind::Unreachable, "{message}");

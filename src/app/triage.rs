@@ -170,7 +170,8 @@ impl Pass<'_> {
     }
 }
 
-/// Whether every target has refused the credentials: they are not tried again, so there is nothing to wait for.
+/// Whether every target has refused the credentials: they are tried again seldom or never, so there is nothing to
+/// wait for.
 fn nobody_lets_us_in(snapshot: &Snapshot) -> bool {
     let mut targets =
         snapshot.sources.iter().filter(|source| source.source.kind() != Kind::Observer).peekable();

@@ -262,6 +262,7 @@ fn metrics_spec(
         (table.bearer_file.as_deref(), &here("bearer_file")),
         document,
     );
+    spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
     match metrics_place(url) {
         Ok(place) => {
             let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));

@@ -249,7 +249,7 @@ pub enum FaultKind {
     Unreachable,
     /// No answer within the longest wait.
     Silent,
-    /// The password, user or token is wrong; it is not tried again.
+    /// The password, user or token is wrong. A password is not tried again; a token is, seldom.
     Auth,
     /// The user may not do this.
     Denied,

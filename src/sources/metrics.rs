@@ -37,6 +37,9 @@ pub struct MetricsSpec {
     pub dialects: Option<Vec<String>>,
     /// A token that is sent as `Authorization: Bearer`.
     pub bearer: Option<SecretString>,
+    /// The file that the token came from; read anew when the token is refused, because tokens in files expire and are
+    /// replaced.
+    pub bearer_file: Option<PathBuf>,
     /// The PEM file of the authority that signed the endpoint's certificate; the system's otherwise.
     pub ca_file: Option<PathBuf>,
 }
@@ -82,6 +85,7 @@ impl fmt::Debug for MetricsSpec {
             .field("component", &self.component)
             .field("url", &fetch::without_user(&self.url))
             .field("dialects", &self.dialects)
+            .field("bearer_file", &self.bearer_file)
             .field("ca_file", &self.ca_file)
             .finish_non_exhaustive()
     }
@@ -90,7 +94,14 @@ impl fmt::Debug for MetricsSpec {
 impl MetricsSpec {
     /// An endpoint of which only the address is known.
     pub fn new(url: &str) -> Self {
-        Self { component: None, url: url.to_owned(), dialects: None, bearer: None, ca_file: None }
+        Self {
+            component: None,
+            url: url.to_owned(),
+            dialects: None,
+            bearer: None,
+            bearer_file: None,
+            ca_file: None,
+        }
     }
 
     /// The component, given or made of the address: `service/HOST-PORT`.
@@ -108,7 +119,7 @@ impl MetricsSpec {
     }
 }
 
-/// Scrapes an endpoint at an interval until the outlet says stop or the endpoint refuses the credentials.
+/// Scrapes an endpoint at an interval until the outlet says stop. A refused token is tried again, seldom.
 pub fn spawn_metrics(
     spec: MetricsSpec,
     interval: Duration,
@@ -202,6 +213,11 @@ impl MetricsSource {
 impl Source for MetricsSource {
     fn subject(&self) -> &Subject {
         &self.subject
+    }
+
+    /// A token expires and is replaced, and no server locks a reader of metrics out.
+    fn retries_refusals(&self) -> bool {
+        true
     }
 
     async fn ask(&mut self) -> Reading {

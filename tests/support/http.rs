@@ -16,28 +16,46 @@ pub struct Server {
     last_request: Arc<Mutex<String>>,
 }
 
+/// What becomes of a connection after an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    KeepAlive,
+    HangUp,
+}
+
 /// A whole answer with a body.
 pub fn answer(status: &str, kind: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
 impl Server {
-    /// Answers each request by its number, from 0; an empty answer hangs up.
+    /// Answers each request by its number, from 0, and keeps the connection; what does not say how long it is ends
+    /// with the connection, an empty answer too.
     ///
     /// # Panics
     /// When loopback cannot be bound.
     pub fn keep_alive(respond: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        Self::start(move |number, _| respond(number).into_bytes())
+        Self::start(Then::KeepAlive, move |number, _| respond(number).into_bytes())
     }
 
     /// The same with an answer that is not text.
     pub fn keep_alive_bytes(respond: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> Self {
-        Self::start(move |number, _| respond(number))
+        Self::start(Then::KeepAlive, move |number, _| respond(number))
+    }
+
+    /// Hangs up after each answer, whatever length it says it has.
+    pub fn hanging_up(respond: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        Self::start(Then::HangUp, move |number, _| respond(number).into_bytes())
     }
 
     /// Answers each request by its path.
     pub fn by_path(respond: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self::start(move |_, path| respond(path).into_bytes())
+        Self::by_head(move |head| respond(head.split(' ').nth(1).unwrap_or("/")))
+    }
+
+    /// Answers each request by its head: the request line and the headers.
+    pub fn by_head(respond: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self::start(Then::KeepAlive, move |_, head| respond(head).into_bytes())
     }
 
     /// The address of a page.
@@ -50,7 +68,7 @@ impl Server {
         self.last_request.lock().expect("no test panics with the lock held").clone()
     }
 
-    fn start(respond: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    fn start(then: Then, respond: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
         let server = Self {
             address: listener.local_addr().expect("a bound socket has an address"),
@@ -66,7 +84,7 @@ impl Server {
                 connections.fetch_add(1, Ordering::SeqCst);
                 let (requests, last_request) = (Arc::clone(&requests), Arc::clone(&last_request));
                 let respond = Arc::clone(&respond);
-                std::thread::spawn(move || serve(socket, &requests, &last_request, &*respond));
+                std::thread::spawn(move || serve(socket, then, &requests, &last_request, &*respond));
             }
         });
         server
@@ -75,18 +93,16 @@ impl Server {
 
 fn serve(
     mut socket: TcpStream,
+    then: Then,
     requests: &AtomicUsize,
     last_request: &Mutex<String>,
     respond: &(impl Fn(usize, &str) -> Vec<u8> + ?Sized),
 ) {
     while let Some(head) = read_head(&mut socket) {
         let number = requests.fetch_add(1, Ordering::SeqCst);
-        let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
-        *last_request.lock().expect("no test panics with the lock held") = head;
-        let answer = respond(number, &path);
-        // What does not say how long it is ends with the connection.
-        let is_last = !answer.windows(15).any(|bytes| bytes == b"Content-Length:")
-            || answer.windows(19).any(|bytes| bytes == b"Content-Length: 500");
+        last_request.lock().expect("no test panics with the lock held").clone_from(&head);
+        let answer = respond(number, &head);
+        let is_last = then == Then::HangUp || !answer.windows(15).any(|bytes| bytes == b"Content-Length:");
         if socket.write_all(&answer).is_err() || is_last {
             return;
         }

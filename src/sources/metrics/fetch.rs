@@ -3,13 +3,14 @@
 mod failure;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Once;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{Certificate, Client, StatusCode, Url, redirect};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
@@ -46,6 +47,8 @@ pub struct Page {
 pub struct Fetcher {
     address: Address,
     client: Client,
+    authorization: Option<HeaderValue>,
+    bearer_file: Option<PathBuf>,
 }
 
 impl Address {
@@ -109,12 +112,11 @@ impl Fetcher {
         install_tls_provider();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
-        if let Some(token) = &spec.bearer {
-            let value = format!("Bearer {}", token.expose_secret().trim());
-            let mut value = HeaderValue::from_str(&value).map_err(|_| MetricsSpecError::Bearer)?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
+        let authorization = spec
+            .bearer
+            .as_ref()
+            .map(|token| authorization(token.expose_secret()).ok_or(MetricsSpecError::Bearer))
+            .transpose()?;
         let authorities = spec.ca_file.as_deref().map(authorities).transpose()?;
         let builder = || {
             Client::builder()
@@ -131,7 +133,7 @@ impl Fetcher {
             None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
         };
         let client = client.map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
-        Ok(Self { address, client })
+        Ok(Self { address, client, authorization, bearer_file: spec.bearer_file.clone() })
     }
 
     /// The address that is asked.
@@ -139,10 +141,34 @@ impl Fetcher {
         &self.address
     }
 
-    /// Asks once; a page longer than [`LONGEST_PAGE`] or slower than [`LONGEST_WAIT`] is a fault.
-    pub async fn fetch(&self) -> Result<Page, Fault> {
+    /// Asks once; a page longer than [`LONGEST_PAGE`] or slower than [`LONGEST_WAIT`] is a fault. When the token is
+    /// refused and its file holds another one by now, asks once more with that.
+    pub async fn fetch(&mut self) -> Result<Page, Fault> {
+        match self.request().await {
+            Err(fault) if fault.kind == FaultKind::Auth && self.renew_token().await => self.request().await,
+            outcome => outcome,
+        }
+    }
+
+    /// Reads the token's file anew; says whether it holds another one. What cannot be read or sent changes nothing.
+    async fn renew_token(&mut self) -> bool {
+        let Some(file) = &self.bearer_file else { return false };
+        let token = tokio::fs::read_to_string(file).await.map(SecretString::from);
+        let Some(fresh) = token.ok().and_then(|token| authorization(token.expose_secret())) else {
+            return false;
+        };
+        let is_other = self.authorization.as_ref() != Some(&fresh);
+        self.authorization = Some(fresh);
+        is_other
+    }
+
+    async fn request(&self) -> Result<Page, Fault> {
         let address = &self.address;
-        let sent = self.client.get(address.url.clone()).send().await;
+        let mut request = self.client.get(address.url.clone());
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let sent = request.send().await;
         let mut response = sent.map_err(|error| failure::of_request(address, &error))?;
         if response.status() != StatusCode::OK {
             return Err(status_fault(address, response.status(), response.headers()));
@@ -173,6 +199,13 @@ impl Fetcher {
     }
 }
 
+/// The header for a token; `None` when HTTP cannot send it.
+fn authorization(token: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
 fn fault(kind: FaultKind, message: String) -> Fault {
     Fault { kind, message: RemoteText::new(&message) }
 }
@@ -191,12 +224,16 @@ fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> F
     match code {
         401 => fault(
             FaultKind::Auth,
-            format!("{address} wants credentials (401): set bearer_env or bearer_file for this target"),
+            format!(
+                "{address} wants credentials (401): set bearer_env or bearer_file for this target; a new token in \
+                 bearer_file is taken up within half a minute"
+            ),
         ),
         403 => fault(
             FaultKind::Auth,
             format!(
-                "{address} refuses us (403): give a token that may read metrics, or allow this host there"
+                "{address} refuses us (403): give a token that may read metrics, or allow this host there; it is \
+                 asked again within half a minute"
             ),
         ),
         300..=399 => {
@@ -210,11 +247,13 @@ fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> F
             FaultKind::Http,
             format!("{address} answers {status}: is the path right? {}", address.hint()),
         ),
+        429 => fault(
+            FaultKind::Busy,
+            format!("{address} is asked too often (429): raise the interval, or the limit on that server"),
+        ),
         500..=599 => fault(
-            FaultKind::Http,
-            format!(
-                "{address} answers {status}: look into that server's log; it is asked again at the next interval"
-            ),
+            if code == 503 { FaultKind::Busy } else { FaultKind::Http },
+            format!("{address} answers {status}: look into that server's log; it is asked again"),
         ),
         _ => fault(
             FaultKind::Http,
