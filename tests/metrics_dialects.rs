@@ -321,10 +321,10 @@ fn ray_vllm_of_2024_is_the_same_dialect() {
 fn no_page_of_a_real_server_is_beyond_the_mapper() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/expositions");
     let Ok(entries) = std::fs::read_dir(&folder) else { return skipped(&folder) };
-    for path in entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|e| e == "prom"))
-    {
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "prom"));
+    assert!(paths.len() >= 20, "only {} pages in {}", paths.len(), folder.display());
+    for path in paths {
         let bytes = std::fs::read(&path).unwrap();
         let page = decode(&bytes, None);
         let mapping = Mapper::new(Dialects::built_in(), target(), None).map(&page);

@@ -148,6 +148,19 @@ fn timestamps_are_seconds_in_openmetrics() {
 }
 
 #[test]
+fn text_may_be_loose_in_form_but_a_lost_timestamp_is_noted() {
+    for (text, breaches) in
+        [("a {x=\"1\"} 1\n", 0), ("a{x=\"1\", } 1 \n", 0), ("a 1 1.5\n", 1), ("a { x=\"1\"} 1 1.5\n", 1)]
+    {
+        let page = decode(text.as_bytes(), None);
+        assert_eq!((page.problems.lost, page.problems.breaches), (0, breaches), "'{text}'");
+        assert_eq!(page.samples[0].value, 1.0, "'{text}'");
+        let is_noted = page.problems.first.iter().any(|problem| problem.reason.contains("milliseconds"));
+        assert_eq!(is_noted, breaches > 0, "'{text}': {:?}", page.problems);
+    }
+}
+
+#[test]
 fn each_bad_line_is_named_and_the_rest_is_kept() {
     let bad: &[(&str, &str)] = &[
         ("my.metric 1", "not allowed"),

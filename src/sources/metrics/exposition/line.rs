@@ -249,7 +249,7 @@ impl<'a> Cursor<'a> {
         }
         match number(word) {
             Some(other) if other.is_finite() && word.contains('.') => {
-                self.note("the timestamp is not whole milliseconds; the value counts as of now");
+                self.note_loss("the timestamp is not whole milliseconds; the value counts as of now");
                 Ok(None)
             }
             _ => Err("the timestamp is not a number of milliseconds"),
@@ -315,11 +315,16 @@ impl<'a> Cursor<'a> {
         next
     }
 
+    /// Notes a breach of form that costs nothing; text 0.0.4 allows these.
     fn note(&mut self, reason: &'static str) {
-        // Text 0.0.4 allows these blanks; only a lost timestamp or exemplar is worth a word there.
-        if self.strict || reason.contains("; the value") {
-            self.breach = self.breach.or(Some(reason));
+        if self.strict {
+            self.note_loss(reason);
         }
+    }
+
+    /// Notes that a part of the line was lost, which is worth a word in any format.
+    fn note_loss(&mut self, reason: &'static str) {
+        self.breach = self.breach.or(Some(reason));
     }
 
     fn peek(&self) -> Option<u8> {
