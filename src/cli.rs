@@ -18,6 +18,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Span;
 use crate::lab::{self, LabArgs};
+use crate::tls;
 use output::{Failure, exit};
 
 /// Exit code for wrong arguments or a wrong configuration (EX_USAGE of sysexits).
@@ -97,7 +98,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     // The first thing in the process: whoever builds a TLS client later finds a provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls::install_provider();
     let ran = output::start_log(cli.log.as_deref(), cli.log_file.as_deref())
         .and_then(|()| run(cli.command, started));
     exit(ran)

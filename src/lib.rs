@@ -11,3 +11,4 @@ mod process;
 pub mod recording;
 pub mod report;
 pub mod sources;
+pub mod tls;

@@ -8,6 +8,7 @@ mod manners;
 pub mod metrics;
 pub mod observer;
 pub mod redis;
+mod tls_words;
 
 use std::future::Future;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_tim
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
 const PAGE: &str = "# TYPE queue_depth gauge\nqueue_depth 7\n";
+
+/// The years of a certificate that holds now.
+const VALID: Range<i32> = 2020..2090;
 
 /// An authority, as PEM, with which servers are signed.
 struct Authority {
@@ -30,9 +34,10 @@ fn authority() -> Authority {
 }
 
 /// Serves [`PAGE`] over TLS with a certificate for `name`.
-fn serve(authority: &Authority, name: &str, last_year: i32) -> SocketAddr {
+fn serve(authority: &Authority, name: &str, years: Range<i32>) -> SocketAddr {
     let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-    params.not_after = date_time_ymd(last_year, 1, 1);
+    params.not_before = date_time_ymd(years.start, 1, 1);
+    params.not_after = date_time_ymd(years.end, 1, 1);
     let key = KeyPair::generate().expect("a key");
     let certificate = params.signed_by(&key, &authority.issuer).expect("a certificate");
     let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
@@ -84,7 +89,7 @@ async fn ones_own_authority_is_trusted_only_when_it_is_given() {
     let [right_file, other_file] = ["right.pem", "other.pem"].map(|name| folder.path().join(name));
     std::fs::write(&right_file, &right.pem).unwrap();
     std::fs::write(&other_file, &other.pem).unwrap();
-    let url = format!("https://{}/metrics", serve(&right, "127.0.0.1", 2090));
+    let url = format!("https://{}/metrics", serve(&right, "127.0.0.1", VALID));
     let reading = ask(&url, Some(&right_file)).await;
     assert!(has_page(&reading), "{:?}", reading.faults);
     for wrong in [None, Some(other_file.as_path())] {
@@ -95,13 +100,17 @@ async fn ones_own_authority_is_trusted_only_when_it_is_given() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_name_and_an_old_certificate_are_told_apart() {
+async fn a_wrong_name_and_a_certificate_of_another_time_are_told_apart() {
     let authority = authority();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ca.pem");
     std::fs::write(&file, &authority.pem).unwrap();
-    for (name, year, words) in [("other.example", 2090, "for another name"), ("127.0.0.1", 2020, "expired")] {
-        let reading = ask(&format!("https://{}/metrics", serve(&authority, name, year)), Some(&file)).await;
+    for (name, years, words) in [
+        ("other.example", VALID, "not for the name '127.0.0.1'"),
+        ("127.0.0.1", 2010..2020, "has expired"),
+        ("127.0.0.1", 2085..2090, "not valid yet"),
+    ] {
+        let reading = ask(&format!("https://{}/metrics", serve(&authority, name, years)), Some(&file)).await;
         let message = tls_fault(&reading);
         assert!(message.contains(words), "{message}");
     }
@@ -122,7 +131,7 @@ async fn tls_to_a_plain_port_and_plain_to_a_tls_port_name_the_other_scheme() {
     let reading = ask(&url, None).await;
     let message = tls_fault(&reading);
     assert!(message.contains("write http://"), "{message}");
-    let address = serve(&authority(), "127.0.0.1", 2090);
+    let address = serve(&authority(), "127.0.0.1", VALID);
     let reading = ask(&format!("http://{address}/metrics"), None).await;
     assert!(reading.faults[0].message.as_str().contains("write https://"), "{:?}", reading.faults);
 }
@@ -148,6 +157,6 @@ async fn a_host_without_authorities_can_read_plain_pages() {
         reqwest::Client::builder().build().is_err(),
         "this host has authorities: the test proves nothing"
     );
-    let reading = ask(&format!("https://{}/metrics", serve(&authority(), "127.0.0.1", 2090)), None).await;
+    let reading = ask(&format!("https://{}/metrics", serve(&authority(), "127.0.0.1", VALID)), None).await;
     assert!(tls_fault(&reading).contains("set ca_file"));
 }

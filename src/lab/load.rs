@@ -27,6 +27,7 @@ use super::exposition::FINE;
 use super::features::{HotPair, ITEMS, USERS};
 use super::process::Started;
 use super::service::{RankRequest, serve};
+use crate::tls;
 
 /// When the client gives up on an attempt.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -85,9 +86,8 @@ impl Load {
         seed: u64,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, SocketAddr), LabError> {
-        // Nothing here speaks TLS, but the client insists on a provider; a second installation is refused and
-        // changes nothing.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        // Nothing here speaks TLS, but the client insists on a provider.
+        tls::install_provider();
         let client = reqwest::Client::builder()
             .no_proxy()
             .tls_certs_only([])

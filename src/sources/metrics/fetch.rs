@@ -1,34 +1,29 @@
 //! Gets a page over HTTP within limits, and says in one sentence what went wrong when it cannot.
 
+mod address;
 mod failure;
 
-use std::fmt;
 use std::path::PathBuf;
-use std::sync::Once;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Certificate, Client, StatusCode, Url, redirect};
+use reqwest::{Certificate, Client, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
+
+pub use address::Address;
+pub(super) use address::without_user;
 
 use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
 use crate::sources::LONGEST_WAIT;
+use crate::tls;
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
 pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
 
 /// Text first: its counters and timestamps are the same on all servers; OpenMetrics where there is nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
-
-/// Where a page lives; shown without user, password and query.
-#[derive(Clone)]
-pub struct Address {
-    url: Url,
-    host_and_port: String,
-    shown: String,
-}
 
 /// A page as it came.
 #[derive(Debug)]
@@ -51,65 +46,10 @@ pub struct Fetcher {
     bearer_file: Option<PathBuf>,
 }
 
-impl Address {
-    /// Reads an address; a missing path is `/metrics`.
-    pub fn parse(text: &str) -> Result<Self, MetricsSpecError> {
-        let wrong = || MetricsSpecError::Url { url: RemoteText::new(without_user(text)) };
-        let mut url = Url::parse(text.trim()).map_err(|_| wrong())?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(wrong());
-        }
-        let host = url.host_str().ok_or_else(wrong)?.to_owned();
-        let port = url.port_or_known_default().ok_or_else(wrong)?;
-        if matches!(url.path(), "" | "/") {
-            url.set_path("/metrics");
-        }
-        let host_and_port = format!("{host}:{port}");
-        let shown = format!("{}://{host_and_port}{}", url.scheme(), url.path());
-        Ok(Self { url, host_and_port, shown })
-    }
-
-    /// `host:port`, the port always given.
-    pub fn host_and_port(&self) -> &str {
-        &self.host_and_port
-    }
-
-    /// Where else the metrics may be, for a sentence that says they are not here.
-    pub(super) fn hint(&self) -> String {
-        if self.url.path() == "/metrics" {
-            "Some servers use another path or port, such as /metrics/, /actuator/prometheus or /stats/prometheus"
-                .to_owned()
-        } else {
-            format!("Try {}://{}/metrics", self.url.scheme(), self.host_and_port)
-        }
-    }
-
-    fn is_tls(&self) -> bool {
-        self.url.scheme() == "https"
-    }
-}
-
-impl fmt::Debug for Address {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.shown)
-    }
-}
-
-/// An address as it was written, without user and password.
-pub(super) fn without_user(text: &str) -> &str {
-    text.rsplit_once('@').map_or(text, |(_, rest)| rest)
-}
-
 impl Fetcher {
     /// Prepares a client for one address.
     pub fn new(address: Address, spec: &MetricsSpec) -> Result<Self, MetricsSpecError> {
-        install_tls_provider();
+        tls::install_provider();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let authorization = spec
@@ -164,7 +104,7 @@ impl Fetcher {
 
     async fn request(&self) -> Result<Page, Fault> {
         let address = &self.address;
-        let mut request = self.client.get(address.url.clone());
+        let mut request = self.client.get(address.url().clone());
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
@@ -306,12 +246,4 @@ fn authorities(path: &std::path::Path) -> Result<Vec<Certificate>, MetricsSpecEr
     let pem = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
     let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error.to_string()))?;
     if found.is_empty() { Err(wrong("it holds no certificate")) } else { Ok(found) }
-}
-
-/// reqwest panics without a provider; whoever installed one before is fine.
-fn install_tls_provider() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
 }

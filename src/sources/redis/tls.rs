@@ -13,6 +13,7 @@ use tokio_rustls::TlsConnector;
 
 use super::spec::TlsSpec;
 use super::trouble::Trouble;
+use crate::sources::tls_words::{self, Peer};
 
 /// Makes the connector that a target's nodes share.
 pub(super) fn connector(spec: &TlsSpec) -> Result<TlsConnector, Trouble> {
@@ -67,35 +68,12 @@ fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
 /// What a failed handshake means; `None` when the other side does not seem to speak TLS.
 pub(super) fn handshake_trouble(error: &std::io::Error, address: &str, name: &str) -> Option<Trouble> {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>())?;
-    let message = match cause {
-        rustls::Error::InvalidMessage(_) => return None,
-        rustls::Error::InvalidCertificate(reason) => match reason {
-            // An authority of the same name with another key gives the second.
-            rustls::CertificateError::UnknownIssuer | rustls::CertificateError::BadSignature => {
-                format!(
-                    "the certificate of '{address}' is signed by an unknown authority: set ca_file to its CA"
-                )
-            }
-            rustls::CertificateError::NotValidForName
-            | rustls::CertificateError::NotValidForNameContext { .. } => {
-                format!(
-                    "the certificate of '{address}' is not for the name '{name}': give the name it was made \
-                     for, or map the announced address to it with address_map"
-                )
-            }
-            rustls::CertificateError::Expired | rustls::CertificateError::ExpiredContext { .. } => {
-                format!("the certificate of '{address}' has expired: renew it")
-            }
-            other => format!("the certificate of '{address}' is not accepted: {other:?}"),
-        },
-        rustls::Error::AlertReceived(alert) => {
-            format!(
-                "'{address}' broke off the TLS handshake ({alert:?}); a client certificate may be demanded"
-            )
-        }
-        other => format!("TLS with '{address}' failed: {other}"),
+    let peer = Peer {
+        address: &format_args!("'{address}'"),
+        name,
+        name_fix: "give the name it was made for, or map the announced address to it with address_map",
     };
-    Some(tls_trouble(message))
+    tls_words::explain(&peer, cause).map(tls_trouble)
 }
 
 pub(super) fn tls_trouble(message: String) -> Trouble {

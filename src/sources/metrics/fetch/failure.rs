@@ -7,6 +7,7 @@ use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 
 use super::{Address, fault};
+use crate::sources::tls_words::{self, Peer};
 
 /// Why no answer came.
 pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
@@ -19,7 +20,7 @@ pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
         );
         (FaultKind::Silent, message)
     } else if has_words(error, "dns error") {
-        let host = address.url.host_str().unwrap_or("");
+        let host = address.url().host_str().unwrap_or("");
         let message =
             format!("the host name '{host}' does not resolve: check the url, or this machine's DNS");
         (FaultKind::Unreachable, message)
@@ -86,40 +87,13 @@ fn of_socket(address: &Address, error: &reqwest::Error) -> (FaultKind, String) {
 }
 
 fn of_tls(address: &Address, error: &rustls::Error) -> String {
-    use rustls::CertificateError as Certificate;
-    use rustls::Error as Tls;
-    match error {
-        Tls::InvalidMessage(_) => {
-            format!("{address} does not speak TLS: if it serves plain HTTP, write http://")
-        }
-        // An authority that was made anew under its old name shows as a bad signature.
-        Tls::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
-            format!(
-                "the certificate of {address} is not signed by an authority we know: set ca_file for this target"
-            )
-        }
-        Tls::InvalidCertificate(
-            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
-        ) => format!("the certificate of {address} is for another name: write that name in the url"),
-        Tls::InvalidCertificate(
-            Certificate::Expired
-            | Certificate::ExpiredContext { .. }
-            | Certificate::NotValidYet
-            | Certificate::NotValidYetContext { .. },
-        ) => {
-            format!("the certificate of {address} is expired or not valid yet: renew it, or check the clocks")
-        }
-        Tls::AlertReceived(alert) => {
-            format!(
-                "{address} ended TLS ({}): does it want a client certificate?",
-                RemoteText::new(&format!("{alert:?}"))
-            )
-        }
-        other => format!(
-            "TLS with {address} did not come about ({}): check ca_file and the server's certificate",
-            RemoteText::new(&other.to_string())
-        ),
-    }
+    let peer = Peer {
+        address,
+        name: address.url().host_str().unwrap_or(""),
+        name_fix: "write the name that it was made for in the url",
+    };
+    tls_words::explain(&peer, error)
+        .unwrap_or_else(|| format!("{address} does not speak TLS: if it serves plain HTTP, write http://"))
 }
 
 /// The first cause of this type; IO errors hide theirs in `get_ref`.

@@ -1,0 +1,76 @@
+//! Where a page lives.
+
+use std::fmt;
+
+use headwater_engine::RemoteText;
+use reqwest::Url;
+
+use crate::sources::metrics::MetricsSpecError;
+
+/// Where a page lives; shown without user, password and query.
+#[derive(Clone)]
+pub struct Address {
+    url: Url,
+    host_and_port: String,
+    shown: String,
+}
+
+impl Address {
+    /// Reads an address; a missing path is `/metrics`.
+    pub fn parse(text: &str) -> Result<Self, MetricsSpecError> {
+        let wrong = || MetricsSpecError::Url { url: RemoteText::new(without_user(text)) };
+        let mut url = Url::parse(text.trim()).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong());
+        }
+        let host = url.host_str().ok_or_else(wrong)?.to_owned();
+        let port = url.port_or_known_default().ok_or_else(wrong)?;
+        if matches!(url.path(), "" | "/") {
+            url.set_path("/metrics");
+        }
+        let host_and_port = format!("{host}:{port}");
+        let shown = format!("{}://{host_and_port}{}", url.scheme(), url.path());
+        Ok(Self { url, host_and_port, shown })
+    }
+
+    /// The address as it is asked, with whatever secrets it holds.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// `host:port`, the port always given.
+    pub fn host_and_port(&self) -> &str {
+        &self.host_and_port
+    }
+
+    /// Where else the metrics may be, for a sentence that says they are not here.
+    pub(in crate::sources::metrics) fn hint(&self) -> String {
+        if self.url.path() == "/metrics" {
+            "Some servers use another path or port, such as /metrics/, /actuator/prometheus or /stats/prometheus"
+                .to_owned()
+        } else {
+            format!("Try {}://{}/metrics", self.url.scheme(), self.host_and_port)
+        }
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.shown)
+    }
+}
+
+/// An address as it was written, without user and password.
+pub(in crate::sources::metrics) fn without_user(text: &str) -> &str {
+    text.rsplit_once('@').map_or(text, |(_, rest)| rest)
+}
