@@ -113,6 +113,11 @@ pub enum Event {
         /// The reason, and what would enable it.
         why: RemoteText,
     },
+    /// What was [`Event::Unavailable`] is there again.
+    Available {
+        /// The command or page, in the words that it was said to be missing with.
+        what: RemoteText,
+    },
 }
 
 /// A Redis deployment's shape.

@@ -132,6 +132,11 @@ impl World {
                     state.unavailable.push((what.clone(), why.clone()));
                 }
             }
+            Event::Available { what } => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.unavailable.retain(|(known, _)| known != what);
+                }
+            }
         }
     }
 
@@ -368,6 +373,23 @@ mod tests {
         }));
         world.take(&shape);
         assert_eq!(world.source(&cluster).unwrap().fault, None);
+    }
+
+    #[test]
+    fn what_was_missing_is_said_once_and_taken_back() {
+        let mut world = World::default();
+        let mut reading = Reading::new(node(), Moment(1_000));
+        for why in ["denied", "still denied"] {
+            reading.events.push(Event::Unavailable { what: "SLOWLOG GET".into(), why: why.into() });
+        }
+        world.take(&reading);
+        assert_eq!(
+            world.source(&node()).unwrap().unavailable,
+            [("SLOWLOG GET".into(), "still denied".into())]
+        );
+        reading.events = vec![Event::Available { what: "SLOWLOG GET".into() }];
+        world.take(&reading);
+        assert_eq!(world.source(&node()).unwrap().unavailable, []);
     }
 
     #[test]
