@@ -99,20 +99,14 @@ async fn a_paused_node_is_late_then_silent_then_back_and_slows_nobody() {
     assert!(asked.at.since(*since) >= INTERVAL, "late after 1.5 intervals, not before");
     readings.log.clear();
     readings.until_fault(&paused, FaultKind::Silent).await;
-    let silent = readings.log.last().expect("the fault came in a reading");
-    // While it was waited for, the others were asked at every interval.
-    let waited = silent.at.seconds_after(*since);
-    let mut answers: BTreeMap<&Subject, f64> = BTreeMap::new();
+    // While it was waited for, the others were asked on: one that had waited with it would have answered once.
+    let mut answers: BTreeMap<&Subject, usize> = BTreeMap::new();
     for reading in readings.log.iter().filter(|reading| answered(reading)) {
-        *answers.entry(&reading.source).or_default() += 1.0;
+        *answers.entry(&reading.source).or_default() += 1;
     }
     for server in &cluster.primaries[..2] {
         let count = answers[&node_at(&topology, &server.address())];
-        assert!(
-            count > waited / INTERVAL.as_secs_f64() / 2.0,
-            "{count} answers of {} in {waited} s",
-            server.address()
-        );
+        assert!(count >= 5, "{count} answers of {}", server.address());
     }
     assert!(!answers.contains_key(&paused));
     cluster.primaries[2].resume();
