@@ -164,6 +164,11 @@ async fn a_command_that_is_not_allowed_costs_only_itself_and_names_the_rule() {
     };
     let reading = readings.until("the missing rule is named", names_rule).await;
     assert!(answered(&reading) && reading.faults.is_empty(), "{reading:?}");
+    server.run::<()>(&["ACL", "SETUSER", "watcher", "+slowlog|get"]);
+    let is_back =
+        |event: &Event| matches!(event, Event::Available { what } if what.as_str() == "SLOWLOG GET");
+    let granted = readings.until("it is asked again", |reading| reading.events.iter().any(is_back)).await;
+    assert!(value_of(&granted, metric::REDIS_SLOW).is_some(), "{granted:?}");
     server.run::<()>(&["ACL", "SETUSER", "watcher", "-info"]);
     let denied = |reading: &Reading| reading.faults.iter().any(|fault| fault.kind == FaultKind::Denied);
     let reading = readings.until("INFO is denied", denied).await;

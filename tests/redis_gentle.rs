@@ -1,11 +1,13 @@
 //! What watching costs a node, by the node's own count.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use headwater::sources::Outlet;
 use headwater::sources::redis::{RedisSpec, RedisTarget};
+use headwater_engine::reading::Event;
 use headwater_engine::{Kind, Subject, metric};
-use headwater_test_support::{Cluster, PATIENCE, Readings, value_of};
+use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a node's own time is watched; long enough for the question for the shape to fall into it.
@@ -53,4 +55,53 @@ async fn a_node_is_sent_at_most_three_commands_a_second() {
         assert!((by_us - by_server).abs() < 0.5, "{node}: {by_us} by our count, {by_server} by its own");
         assert!(grown(metric::REDIS_OUR_BYTES) / seconds < 64_000.0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_logs_everything_is_not_asked_more_for_it() {
+    let server = Server::start(&["--slowlog-log-slower-than", "0"]);
+    let (send, mut readings) = Readings::channel();
+    let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+    let spec = RedisSpec::new(Subject::component(Kind::Redis, "features"), vec![server.address()]);
+    let target = RedisTarget::start(spec, Duration::from_secs(1), outlet);
+    let topology = target.discovered(PATIENCE).await.expect("the server is discovered");
+    let node = topology.shards[0].nodes[0].subject.clone();
+    let is_over = AtomicBool::new(false);
+    let looks = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut connection = server.connect().expect("the server is there");
+            let mut gets = redis::pipe();
+            for _ in 0..40 {
+                gets.cmd("GET").arg("k").ignore();
+            }
+            while !is_over.load(Ordering::Relaxed) {
+                gets.exec(&mut connection).expect("the server answers");
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let looks = tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                for _ in 0..14 {
+                    readings.until_sample(&node, metric::REDIS_SLOW).await;
+                }
+                readings.log.iter().filter(|reading| reading.source == node).collect::<Vec<_>>()
+            })
+        });
+        is_over.store(true, Ordering::Relaxed);
+        looks
+    });
+    let looks: Vec<_> =
+        looks.into_iter().filter(|look| value_of(look, metric::REDIS_SLOW).is_some()).collect();
+    let stormy =
+        |events: &[Event]| events.iter().filter(|e| matches!(e, Event::SlowCommand(_))).count() > 100;
+    assert!(looks.iter().filter(|look| stormy(&look.events)).count() > 8, "the log was full at most looks");
+    let (first, last) = (looks[1], looks[looks.len() - 1]);
+    let asked = |look| value_of(look, metric::REDIS_OUR_COMMANDS).expect("each look says what it cost");
+    let each = (asked(last) - asked(first)) / (looks.len() - 2) as f64;
+    assert!(each < 2.5, "{each} commands a look");
+    let lost = |event: &Event| {
+        matches!(event, Event::Unavailable { what, why }
+            if what.as_str() == "slow-log entries" && why.as_str().contains("slowlog-max-len"))
+    };
+    assert!(looks.iter().any(|look| look.events.iter().any(lost)), "what was lost is said");
 }

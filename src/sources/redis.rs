@@ -7,6 +7,7 @@ mod discovery;
 mod gentle;
 mod identity;
 pub mod info;
+mod lacks;
 mod layout;
 mod node;
 pub mod placement;

@@ -41,12 +41,17 @@ pub(super) struct Gentle {
 impl Gentle {
     /// Whether the next look may ask for commandstats.
     pub(super) fn wants_commandstats(&mut self, now: Instant) -> bool {
-        let spared = self.spare_until.is_some_and(|until| now < until);
-        let wanted = !spared || self.last_full.is_none_or(|last| now.duration_since(last) >= RARELY);
+        let wanted =
+            !self.is_sparing(now) || self.last_full.is_none_or(|last| now.duration_since(last) >= RARELY);
         if wanted {
             self.last_full = Some(now);
         }
         wanted
+    }
+
+    /// Whether the node is asked less at present.
+    pub(super) fn is_sparing(&self, now: Instant) -> bool {
+        self.spare_until.is_some_and(|until| now < until)
     }
 
     /// Looks at an answer; says why when the node begins to be spared.
@@ -63,7 +68,7 @@ impl Gentle {
         if self.suffering < LOOKS_TO_BELIEVE {
             return None;
         }
-        let begins = self.spare_until.is_none_or(|until| now >= until);
+        let begins = !self.is_sparing(now);
         self.spare_until = Some(now + SPARED_FOR);
         begins.then_some(reason)
     }

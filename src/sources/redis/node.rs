@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_engine::Subject;
 use headwater_engine::metric;
 use headwater_engine::reading::{Event, FaultKind, Reading, Value};
-use headwater_engine::{RemoteText, Subject};
 use redis::Value as Reply;
 use tokio::time::Instant;
 
@@ -15,6 +15,7 @@ use super::connection::{Access, Connection, Cost, Dial};
 use super::gentle::Gentle;
 use super::identity::{Identity, Seen};
 use super::info::Info;
+use super::lacks::Lacks;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
 use super::slowlog::{FULL_DEPTH, Progress, read_slowlog};
@@ -43,6 +44,13 @@ const SECTIONS: &[&str] = &[
     "commandstats",
 ];
 
+/// What a node may lack, in the words that users see; each keeps its words so that it can be taken back.
+const RATES: &str = "rates of this node";
+const COMMANDSTATS: &str = "commandstats at every look";
+const SLOWLOG: &str = "SLOWLOG GET";
+const LOST_ENTRIES: &str = "slow-log entries";
+const SHAPE: &str = "the shape of the cluster";
+
 /// How this node lets itself be asked for INFO, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InfoForm {
@@ -68,9 +76,8 @@ pub(super) struct NodeSource {
     gentle: Gentle,
     busiest: Busiest,
     slowlog: Progress,
-    slowlog_refused: bool,
     shards_unknown: bool,
-    shape_refused: bool,
+    lacks: Lacks,
     /// Until when a refusal stands without being asked for again.
     refused: Option<(Instant, Trouble)>,
 }
@@ -97,9 +104,8 @@ impl NodeSource {
             gentle: Gentle::default(),
             busiest: Busiest::default(),
             slowlog: Progress::default(),
-            slowlog_refused: false,
             shards_unknown: false,
-            shape_refused: false,
+            lacks: Lacks::default(),
             refused: None,
         }
     }
@@ -116,13 +122,18 @@ impl NodeSource {
         let info = Info::parse(&text);
         reading.at = now();
         reading.sample(&self.subject, metric::REDIS_ANSWER_TIME, Value::Gauge(took.as_secs_f64()));
-        match self.identity.see(&info) {
+        let looked = Instant::now();
+        match self.identity.see(&info, looked) {
             Seen::Same => {}
             Seen::Restarted => reading.events.push(Event::Restarted),
+            Seen::Settled => {
+                reading.events.push(Event::Restarted);
+                self.lacks.end(reading, RATES);
+            }
             Seen::Alternating => {
                 let why = "different servers answer at this one address: a proxy or a load balancer; give the \
                            addresses of the servers behind it, because rates over several servers mean nothing";
-                reading.events.push(unavailable("rates of this node", why));
+                self.lacks.begin(reading, RATES, why, looked);
             }
         }
         if self.identity.is_alternating() {
@@ -130,8 +141,10 @@ impl NodeSource {
         }
         reading.source_clock_us = info.text("server_time_usec").and_then(|text| text.parse().ok());
         add_samples(reading, &self.subject, &info, &mut self.busiest);
-        if let Some(why) = self.gentle.watch(&info, Instant::now()) {
-            reading.events.push(unavailable("commandstats at every look", &why));
+        if let Some(why) = self.gentle.watch(&info, looked) {
+            self.lacks.begin(reading, COMMANDSTATS, &why, looked);
+        } else if !self.gentle.is_sparing(looked) {
+            self.lacks.end(reading, COMMANDSTATS);
         }
         self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
         self.read_slowlog(reading, deadline).await?;
@@ -185,7 +198,8 @@ impl NodeSource {
     }
 
     async fn read_slowlog(&mut self, reading: &mut Reading, deadline: Instant) -> Result<(), Trouble> {
-        let Some(connection) = self.connection.as_mut().filter(|_| !self.slowlog_refused) else {
+        let now = Instant::now();
+        let Some(connection) = self.connection.as_mut().filter(|_| self.lacks.may_ask(SLOWLOG, now)) else {
             return Ok(());
         };
         let mut depth = self.slowlog.depth();
@@ -196,8 +210,7 @@ impl NodeSource {
                     return Err(trouble);
                 }
                 Err(trouble) => {
-                    self.slowlog_refused = true;
-                    reading.events.push(unavailable("SLOWLOG GET", &trouble.message));
+                    self.lacks.begin(reading, SLOWLOG, &trouble.message, now);
                     return Ok(());
                 }
             };
@@ -206,13 +219,18 @@ impl NodeSource {
             }
             depth = FULL_DEPTH;
         };
+        self.lacks.end(reading, SLOWLOG);
         let fresh = self.slowlog.take(entries);
-        if fresh.missed > 0 {
-            let why = format!(
-                "the log was overwritten before it was read: raise slowlog-max-len ({})",
-                fresh.missed
-            );
-            reading.events.push(unavailable(&format!("{} slow-log entries", fresh.missed), &why));
+        if fresh.missed > 0 || fresh.may_have_missed {
+            let count = match self.slowlog.lost() {
+                0 => "some may have been".to_owned(),
+                lost => format!("{lost} were"),
+            };
+            let why = format!("{count} overwritten before they were read: raise slowlog-max-len");
+            self.lacks.begin(reading, LOST_ENTRIES, &why, now);
+        } else if self.lacks.may_ask(LOST_ENTRIES, now) {
+            // For a while none was lost.
+            self.lacks.end(reading, LOST_ENTRIES);
         }
         let events =
             fresh.entries.iter().map(|entry| Event::SlowCommand(entry.to_event(self.show_arguments)));
@@ -229,18 +247,21 @@ impl NodeSource {
         deadline: Instant,
     ) -> Result<(), Trouble> {
         if info.is_clustered() {
-            let Some(connection) = self.connection.as_mut().filter(|_| !self.shape_refused) else {
+            let now = Instant::now();
+            let Some(connection) = self.connection.as_mut().filter(|_| self.lacks.may_ask(SHAPE, now)) else {
                 return Ok(());
             };
             if !self.board.claim() {
                 return Ok(());
             }
             match ask_shape(connection, &mut self.shards_unknown, deadline).await {
-                Ok(shards) => self.board.tell(Report::Cluster { asked_host: self.dial.host.clone(), shards }),
+                Ok(shards) => {
+                    self.lacks.end(reading, SHAPE);
+                    self.board.tell(Report::Cluster { asked_host: self.dial.host.clone(), shards });
+                }
                 Err(trouble) if trouble.ends_connection => return Err(trouble),
                 Err(trouble) => {
-                    self.shape_refused = trouble.kind == FaultKind::Denied;
-                    reading.events.push(unavailable("the shape of the cluster", &trouble.message));
+                    self.lacks.begin(reading, SHAPE, &trouble.message, now);
                     self.board.hasten();
                 }
             }
@@ -310,9 +331,9 @@ pub(super) async fn ask_shape(
     };
     let mut seen = None;
     if !*shards_unknown {
-        let reply = keep(connection.ask(Command::ClusterShards, deadline).await)?;
-        *shards_unknown = reply.is_none();
-        seen = reply.as_ref().and_then(read_shards);
+        let answer = connection.ask(Command::ClusterShards, deadline).await;
+        *shards_unknown = answer.as_ref().is_err_and(Trouble::is_unknown_command);
+        seen = keep(answer)?.as_ref().and_then(read_shards);
     }
     if seen.is_none() {
         seen = keep(connection.ask(Command::ClusterSlots, deadline).await)?.as_ref().and_then(read_slots);
@@ -324,8 +345,4 @@ pub(super) async fn ask_shape(
         (None, Some(trouble)) if lines.is_empty() => Err(trouble),
         (seen, _) => Ok(combine(seen, &lines)),
     }
-}
-
-fn unavailable(what: &str, why: &str) -> Event {
-    Event::Unavailable { what: RemoteText::new(what), why: RemoteText::new(why) }
 }
