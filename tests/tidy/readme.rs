@@ -59,6 +59,19 @@ fn the_readme_opens_with_two_commands() {
     assert!(page.lines().take(12).any(|line| line == first[1]), "the two commands do not stand at the top");
 }
 
+/// Lines that use an installed `headwater` before any line has installed it.
+fn used_before_installed(page: &str) -> Vec<String> {
+    let lines = code_lines(page).into_iter();
+    let before = lines.take_while(|line| !line.starts_with("cargo install --locked --path ."));
+    let used = before.filter(|line| line.starts_with("headwater "));
+    used.map(|line| format!("'{line}' is used before 'cargo install --locked --path .'")).collect()
+}
+
+#[test]
+fn the_readme_installs_headwater_before_it_uses_it() {
+    assert_none(&used_before_installed(&read("README.md")));
+}
+
 #[test]
 fn every_command_of_the_pages_exists() {
     let mut breaches = vec![];
@@ -97,6 +110,11 @@ fn a_breach_is_seen() {
     assert!(!is_command(&["traige", "redis://x"]));
     assert!(!is_command(&["--no-such"]));
     assert_eq!(code_lines("a\n```sh\n# why\nscripts/test\n\nx\n```\nb\n"), ["scripts/test", "x"]);
+    let uses = "```sh\nheadwater rules\n```\n";
+    assert_eq!(used_before_installed(uses).len(), 1);
+    assert!(
+        used_before_installed(&format!("```sh\ncargo install --locked --path .\n```\n{uses}")).is_empty()
+    );
     assert_eq!(headwater_arguments("headwater rules # all"), Some(vec!["rules"]));
     assert_eq!(dead_links("[a](README.md#x) [b](no/such.md) [c](https://example.org)").len(), 1);
 }
