@@ -12,6 +12,7 @@ use headwater::lab::counters::LabCounters;
 use headwater::lab::scenario::Scenario;
 use headwater::lab::{self, Injection, Lab, LabOptions};
 use headwater_engine::histogram::Histogram;
+use headwater_test_support::wait_until;
 
 /// How long an effect may take to show on a busy machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -241,14 +242,6 @@ fn spawn_lab(folder: &Path, more: &[&str]) -> Child {
         .expect("the lab starts")
 }
 
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + LONGEST_WAIT;
-    while !condition() {
-        assert!(Instant::now() < deadline, "in vain: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// Processes that run in this folder or below, the deleted ones included.
 fn processes_in(folder: &Path) -> usize {
     let processes = fs::read_dir("/proc").expect("a process list").flatten();
@@ -268,7 +261,7 @@ fn nothing_is_left_of_a_lab_however_it_ends() {
     {
         let folder = tempfile::tempdir().expect("a folder");
         let mut lab = spawn_lab(folder.path(), &[]);
-        wait_for("the configuration", || folder.path().join("config.toml").exists());
+        wait_until("the configuration is there", || folder.path().join("config.toml").exists());
         assert_eq!((lab_folders_in(folder.path()), processes_in(folder.path())), (1, 6));
         let process = rustix::process::Pid::from_child(&lab);
         rustix::process::kill_process(process, signal).expect("the lab runs");
@@ -279,7 +272,7 @@ fn nothing_is_left_of_a_lab_however_it_ends() {
             assert_eq!(status.code(), Some(0));
             assert_eq!((lab_folders_in(folder.path()), processes_in(folder.path())), (0, 0));
         }
-        wait_for("everything gone", || {
+        wait_until("everything is gone", || {
             lab_folders_in(folder.path()) == 0 && processes_in(folder.path()) == 0
         });
     }
