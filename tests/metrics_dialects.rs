@@ -214,6 +214,51 @@ fn milliseconds_become_seconds() {
     assert_eq!((&histogram.bounds[..], histogram.sum, histogram.count), (&[0.5][..], Some(0.8), 3.0));
 }
 
+/// Reads one dialect, with these rows, that is spoken by whoever has a family of them.
+fn dialect(rows: &str) -> Result<Dialects, String> {
+    let text = format!(
+        "id = \"own\"\ntitle = \"Own\"\npriority = 1\n{rows}\n\
+         [[example]]\nabout = \"a\"\ntext = \"\"\nexpect = []\n"
+    );
+    Dialects::parse(&[("own.toml", &text)]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_row_that_adds_counts_one_family_of_its_own_on_top() {
+    let rows = "[[row]]\nfamilies = [\"seen_total\"]\nmetric = \"service.errors\"\n\
+                [[row]]\nfamilies = [\"unseen_total\", \"old_unseen_total\"]\nmetric = \"service.errors\"\nadd = true\n";
+    let dialects: &'static Dialects = Box::leak(Box::new(dialect(rows).unwrap()));
+    let seen = "# TYPE seen_total counter\nseen_total 4\n";
+    let unseen = "# TYPE unseen_total counter\nunseen_total 2\n";
+    let old = "# TYPE old_unseen_total counter\nold_unseen_total 2\n";
+    for (text, errors) in [
+        (format!("{seen}{unseen}{old}"), 6.0),
+        (format!("{unseen}{seen}"), 6.0),
+        (format!("{seen}{old}"), 6.0),
+        (format!("{unseen}{old}"), 2.0),
+        (seen.to_owned(), 4.0),
+    ] {
+        let page = decode(text.as_bytes(), None);
+        let mapping = Mapper::new(dialects, target(), None).map(&page);
+        let values: Vec<_> = mapping.samples.iter().map(|sample| &sample.value).collect();
+        assert_eq!(values, [&Value::Counter(errors)], "{text}");
+    }
+    let page = format!("{seen}{unseen}");
+    let page = decode(page.as_bytes(), None);
+    let mapping = Mapper::new(dialects, target(), None).map(&page);
+    assert_eq!(
+        explain(dialects, &page, &mapping)[1].fates,
+        ["is added to service.errors (dialect own), which a family that goes first gives"]
+    );
+}
+
+#[test]
+fn only_counts_may_add_up() {
+    let rows = "[[row]]\nfamilies = [\"a\"]\nmetric = \"queue.waiting\"\nadd = true\n";
+    let error = dialect(rows).map(|_| ()).unwrap_err();
+    assert!(error.contains("own.toml") && error.contains("add 'queue.waiting'"), "{error}");
+}
+
 #[test]
 fn bounds_are_shared_between_scrapes() {
     let text = b"# TYPE request_duration_seconds histogram\nrequest_duration_seconds_bucket{le=\"1\"} 2\n";

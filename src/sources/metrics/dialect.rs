@@ -3,14 +3,16 @@
 //! A dialect is one TOML file in `assets/dialects/`: how it is recognised, its rows, and an example with what must
 //! come out of it, which a test checks. Dialects apply in the order of their `priority`, rows in the order of the
 //! file; the first row that finds something for a metric of a subject gives it alone, so that two families are
-//! never mixed in one series, and a family that one dialect maps is closed to the later ones.
+//! never mixed in one series, and a family that one dialect maps is closed to the later ones. The exception says
+//! `add = true`: such a row adds its count to what an earlier row has given, because it counts what that one cannot
+//! see.
 
 mod pattern;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
-use headwater_engine::metric::Metric;
+use headwater_engine::metric::{Form, Metric};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -62,6 +64,8 @@ pub struct Row {
     pub field: Field,
     /// How series that end up in one are put together.
     pub aggregate: Aggregate,
+    /// Whether its counts go on top of an earlier row's instead of giving way to it.
+    pub adds: bool,
     /// Values that mean "no value".
     pub sentinels: Vec<f64>,
     /// What a value is multiplied with to be in the metric's unit.
@@ -209,6 +213,8 @@ struct RowEntry {
     #[serde(default)]
     aggregate: Aggregate,
     #[serde(default)]
+    add: bool,
+    #[serde(default)]
     sentinels: Vec<f64>,
     #[serde(default = "one")]
     scale: f64,
@@ -284,6 +290,9 @@ impl RowEntry {
         if !self.scale.is_finite() || self.scale <= 0.0 {
             return Err(wrong(file, "scale", &self.scale.to_string(), "must be a positive number"));
         }
+        if self.add && metric.row().form != Form::Counter {
+            return Err(wrong(file, "add", &self.metric, "is no count: only counts add up"));
+        }
         Ok(Row {
             families: patterns(&self.families),
             exceptions: patterns(&self.except),
@@ -291,6 +300,7 @@ impl RowEntry {
             role: self.subject,
             field: self.field,
             aggregate: self.aggregate,
+            adds: self.add,
             sentinels: self.sentinels,
             scale: self.scale,
             part: self.part.as_deref().map(Labels::new),

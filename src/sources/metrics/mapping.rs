@@ -72,6 +72,8 @@ pub struct Mapping {
 pub enum Fate {
     /// A row made a metric of it.
     Mapped(RowAt),
+    /// A row added it to the metric that an earlier row gives.
+    Added(RowAt),
     /// A row could have used it, but an earlier row gives that metric already.
     SecondChoice(RowAt),
     /// A row names it, but its type is not the one that the metric needs.
@@ -204,6 +206,7 @@ impl Mapper {
         let mut taken = vec![];
         for (row_place, row) in dialect.rows.iter().enumerate() {
             let at = RowAt { dialect: place, row: row_place };
+            let mut has_found = false;
             for family in row.families.iter().flat_map(|pattern| page.matching(pattern)) {
                 if closed[family] || row.exceptions.iter().any(|pattern| pattern.fits(&page.keys[family])) {
                     continue;
@@ -211,7 +214,7 @@ impl Mapper {
                 let slot = (row.role, row.metric);
                 let fate = if !accepts(row.metric, row.field, page.exposition.families[family].kind) {
                     Fate::WrongType(at)
-                } else if given.contains(&slot) {
+                } else if given.contains(&slot) && (has_found || !row.adds) {
                     taken.push(family);
                     Fate::SecondChoice(at)
                 } else {
@@ -221,16 +224,20 @@ impl Mapper {
                     if collected.parts.is_empty() {
                         Fate::NothingFits(at)
                     } else {
-                        given.insert(slot);
+                        has_found = true;
+                        let is_new = given.insert(slot);
                         for (part, value) in collected.parts {
-                            mapping.samples.push(Sample {
+                            let sample = Sample {
                                 subject: self.target.subject(row.role).clone(),
                                 metric: row.metric.into(),
                                 part: part.map(|part| RemoteText::new(&part)),
                                 value: self.share_bounds(value),
-                            });
+                            };
+                            if is_new || !add(&mut mapping.samples, &sample) {
+                                mapping.samples.push(sample);
+                            }
                         }
-                        Fate::Mapped(at)
+                        if is_new { Fate::Mapped(at) } else { Fate::Added(at) }
                     }
                 };
                 mapping.fates[family].push(fate);
@@ -253,7 +260,7 @@ impl Mapper {
     /// Whether a family's numbers are in a metric already, or are known to be no numbers.
     fn is_spoken_for(&self, fates: &[Fate]) -> bool {
         fates.iter().any(|fate| match fate {
-            Fate::Mapped(_) | Fate::SecondChoice(_) => true,
+            Fate::Mapped(_) | Fate::Added(_) | Fate::SecondChoice(_) => true,
             Fate::NothingFits(at) => !self.dialects.list[at.dialect].rows[at.row].sentinels.is_empty(),
             _ => false,
         })
@@ -325,6 +332,20 @@ fn accepts(metric: Metric, field: Field, kind: Option<FamilyKind>) -> bool {
         (Form::Counter | Form::Gauge, Field::Count) => matches!(kind, Some(Histogram | Summary)),
         (Form::Counter, Field::Value) => matches!(kind, None | Some(Counter | Untyped)),
         (Form::Gauge, Field::Value) => matches!(kind, None | Some(Gauge | Untyped | StateSet)),
+    }
+}
+
+/// Adds a count to the sample of the same series; says whether there is one.
+fn add(samples: &mut [Sample], more: &Sample) -> bool {
+    let is_same = |known: &&mut Sample| {
+        (&known.subject, &known.metric, &known.part) == (&more.subject, &more.metric, &more.part)
+    };
+    match (samples.iter_mut().find(is_same).map(|known| &mut known.value), &more.value) {
+        (Some(Value::Counter(known)), Value::Counter(more)) => {
+            *known += more;
+            true
+        }
+        _ => false,
     }
 }
 

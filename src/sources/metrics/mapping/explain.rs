@@ -53,6 +53,10 @@ fn sentence(dialects: &Dialects, fate: Fate) -> String {
             let (metric, dialect) = row(at);
             format!("becomes {metric} (dialect {dialect})")
         }
+        Fate::Added(at) => {
+            let (metric, dialect) = row(at);
+            format!("is added to {metric} (dialect {dialect}), which a family that goes first gives")
+        }
         Fate::SecondChoice(at) => {
             let (metric, dialect) = row(at);
             format!("could be {metric} (dialect {dialect}), but a family that goes first gives it")
