@@ -59,6 +59,49 @@ async fn a_page_becomes_a_reading_and_the_connection_stays_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn series_beyond_the_limit_are_told_under_one_name_until_they_are_gone() {
+    let pages = [300, 350, 10, 260].map(|series| {
+        (0..series).map(|number| format!("# TYPE m{number} gauge\nm{number} 1\n")).collect::<String>()
+    });
+    let server = Server::keep_alive(move |number| answer("200 OK", "text/plain", &pages[number]));
+    let mut source = MetricsSource::new(&MetricsSpec::new(&server.url("/metrics"))).unwrap();
+    let mut news = vec![];
+    for _ in 0..4 {
+        news.push(source.ask().await.events.into_iter().find_map(|event| match event {
+            Event::Unavailable { what, why } => Some((what, Some(why.as_str().to_owned()))),
+            Event::Available { what } => Some((what, None)),
+            _ => None,
+        }));
+    }
+    let [Some((name, Some(first))), None, Some((other, None)), Some((again, Some(last)))] = &news[..] else {
+        panic!("{news:?}")
+    };
+    assert_eq!([other, again], [name, name]);
+    assert!(first.starts_with("100 series") && last.starts_with("60 series"), "{news:?}");
+}
+
+/// On one thread, so that a page that is read there and one that is read elsewhere must come together.
+#[tokio::test]
+async fn long_pages_and_short_ones_are_read_by_the_same_memory() {
+    let long = format!("{PAGE}# {}\n", "x".repeat(2 * 1024 * 1024));
+    let length = (2 * long.len() + PAGE.len()) as f64;
+    let server = Server::keep_alive(move |number| {
+        let page = if number == 1 { PAGE } else { &long };
+        answer("200 OK", "text/plain", &page.replace("1.7e9", if number < 2 { "1.7e9" } else { "1.8e9" }))
+    });
+    let mut source = MetricsSource::new(&MetricsSpec::new(&server.url("/metrics"))).unwrap();
+    let readings = [source.ask().await, source.ask().await, source.ask().await];
+    for reading in &readings {
+        assert!(reading.faults.is_empty(), "{:?}", reading.faults);
+        assert_eq!(value(reading, "queue.waiting"), Some(7.0));
+    }
+    assert!(matches!(readings[0].events[..], [Event::Dialects(_)]), "{:?}", readings[0].events);
+    assert!(readings[1].events.is_empty(), "{:?}", readings[1].events);
+    assert_eq!(readings[2].events, [Event::Restarted]);
+    assert_eq!(value(&readings[2], "scrape.bytes"), Some(length));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bad_line_is_named_and_the_rest_is_used() {
     let server = Server::keep_alive(|_| answer("200 OK", "text/plain", &format!("{PAGE}oops{{x=\n")));
     let reading = ask(&server.url("/metrics")).await;

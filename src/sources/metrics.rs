@@ -7,13 +7,14 @@ pub mod dialect;
 pub mod exposition;
 pub mod fetch;
 pub mod mapping;
+mod reader;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use headwater_engine::metric;
-use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::reading::{Fault, FaultKind, Reading};
 use headwater_engine::{Kind, RemoteText, Subject};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -21,10 +22,13 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use self::dialect::{Dialects, SubjectRole};
-use self::exposition::{Exposition, decode};
 use self::fetch::{Address, Fetcher, Page};
 use self::mapping::{Mapper, Target};
+use self::reader::PageReader;
 use crate::sources::{Outlet, Source, now, spawn};
+
+/// The longest page, in bytes, that is read between the network and the next target; some milliseconds.
+const LONGEST_IN_PASSING: usize = 1024 * 1024;
 
 /// One endpoint to scrape, as the configuration or the command line names it.
 #[derive(Clone)]
@@ -133,11 +137,7 @@ pub fn spawn_metrics(
 pub struct MetricsSource {
     subject: Subject,
     fetcher: Fetcher,
-    mapper: Mapper,
-    bytes: u64,
-    spoken: Option<Vec<usize>>,
-    started: Option<f64>,
-    has_left_out: bool,
+    reader: Arc<Mutex<PageReader>>,
 }
 
 impl MetricsSource {
@@ -157,56 +157,34 @@ impl MetricsSource {
         let target = Target::new(&spec.component()?, address.host_and_port());
         Ok(Self {
             subject: target.subject(SubjectRole::Itself).clone(),
-            fetcher: Fetcher::new(address, spec)?,
-            mapper: Mapper::new(dialects, target, only),
-            bytes: 0,
-            spoken: None,
-            started: None,
-            has_left_out: false,
+            fetcher: Fetcher::new(address.clone(), spec)?,
+            reader: Arc::new(Mutex::new(PageReader::new(address, Mapper::new(dialects, target, only)))),
         })
     }
+}
 
-    /// Reads a page; without a single metric in it the reading gets a fault and nothing else.
-    fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
-        self.bytes += fetched.bytes.len() as u64;
-        // Lines of HTML such as `nginx 1` would pass as metrics.
-        let is_markup = fetched.bytes.trim_ascii_start().starts_with(b"<");
-        let page = decode(if is_markup { &[] } else { &fetched.bytes }, fetched.format);
-        let fault = page_fault(&page, fetched, self.fetcher.address());
-        let is_other = fetched.claim.is_some() && fault.is_some();
-        reading.faults.extend(fault);
-        if is_other || page.samples.is_empty() {
-            return;
+impl MetricsSource {
+    /// Reads a page; a long one on a thread of its own, because other targets wait for this one.
+    async fn read(&self, mut reading: Reading, took: Duration, page: Page) -> Reading {
+        let reader = Arc::clone(&self.reader);
+        let subject = reading.source.clone();
+        let is_long = page.bytes.len() > LONGEST_IN_PASSING;
+        let read = move || {
+            reader.lock().unwrap_or_else(PoisonError::into_inner).read(&mut reading, took, &page);
+            reading
+        };
+        if !is_long {
+            return read();
         }
-        let subject = self.subject.clone();
-        reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
-        reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
-        let mapping = self.mapper.map(&page);
-        if self.spoken.as_ref() != Some(&mapping.spoken) {
-            let ids = mapping.spoken.iter().map(|place| &self.mapper.dialects().list[*place].id);
-            reading.events.push(Event::Dialects(ids.map(|id| RemoteText::new(id)).collect()));
-            self.spoken = Some(mapping.spoken);
-        }
-        let started = mapping.samples.iter().find_map(|sample| match sample.value {
-            Value::Gauge(value) if sample.metric == metric::PROCESS_START.into() => Some(value),
-            _ => None,
-        });
-        if self.started.zip(started).is_some_and(|(before, now)| before != now) {
-            reading.events.push(Event::Restarted);
-        }
-        self.started = started.or(self.started);
-        let had_left_out = std::mem::replace(&mut self.has_left_out, mapping.left_out > 0);
-        if self.has_left_out && !had_left_out {
-            reading.events.push(Event::Unavailable {
-                what: RemoteText::new(&format!("{} series of this page", mapping.left_out)),
-                why: RemoteText::new(&format!(
-                    "a target may bring {} free metrics and {} parts a metric; more were left out",
-                    mapping::MOST_FREE_SERIES,
-                    mapping::MOST_PARTS
-                )),
-            });
-        }
-        reading.samples.extend(mapping.samples);
+        tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
+            let mut reading = Reading::new(subject, now());
+            let message = format!(
+                "{} gives a page that Headwater fails to read ({error}): this is a defect of Headwater, report it",
+                self.fetcher.address()
+            );
+            reading.faults.push(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
+            reading
+        })
     }
 }
 
@@ -226,35 +204,13 @@ impl Source for MetricsSource {
         let took = begun.elapsed();
         let mut reading = Reading::new(self.subject.clone(), now());
         match answer {
-            Ok(page) => self.read(&mut reading, took, &page),
-            Err(fault) => reading.faults.push(fault),
+            Ok(page) => self.read(reading, took, page).await,
+            Err(fault) => {
+                reading.faults.push(fault);
+                reading
+            }
         }
-        reading
     }
-}
-
-/// What is wrong with a page that came well but is not, or not wholly, what it should be.
-fn page_fault(page: &Exposition<'_>, fetched: &Page, address: &Address) -> Option<Fault> {
-    let malformed =
-        |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
-    let has_nothing = page.samples.is_empty() && page.native_histograms == 0;
-    if has_nothing || (fetched.claim.is_some() && page.problems.lost > 0) {
-        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start().first() {
-            None => "an empty page",
-            Some(b'<') => "HTML",
-            Some(b'{' | b'[') => "JSON",
-            Some(_) => "no line that is a metric",
-        });
-        return malformed(format!(
-            "{address} serves {what}, not metrics: is the path right? {}",
-            address.hint()
-        ));
-    }
-    let first = page.problems.first_lost()?;
-    malformed(format!(
-        "{} of {} lines of {address} cannot be read and were skipped, first line {}: {}",
-        page.problems.lost, page.lines, first.line, first.reason
-    ))
 }
 
 fn unknown_dialect(dialects: &Dialects, id: &str) -> MetricsSpecError {

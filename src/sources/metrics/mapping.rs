@@ -161,6 +161,11 @@ impl Mapper {
         self.dialects
     }
 
+    /// Whose pages it maps.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Maps one page.
     pub fn map(&mut self, exposition: &Exposition<'_>) -> Mapping {
         let page = Page::new(exposition);

@@ -1,0 +1,107 @@
+//! Reads one endpoint's pages, page after page: what came becomes the reading of one look.
+
+use std::time::Duration;
+
+use headwater_engine::metric;
+use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::{RemoteText, Subject};
+
+use super::dialect::SubjectRole;
+use super::exposition::{Exposition, decode};
+use super::fetch::{Address, Page};
+use super::mapping::{MOST_FREE_SERIES, MOST_PARTS, Mapper};
+
+/// What an endpoint's pages have shown so far.
+#[derive(Debug)]
+pub(super) struct PageReader {
+    subject: Subject,
+    address: Address,
+    mapper: Mapper,
+    bytes: u64,
+    spoken: Option<Vec<usize>>,
+    started: Option<f64>,
+    has_left_out: bool,
+}
+
+impl PageReader {
+    pub(super) fn new(address: Address, mapper: Mapper) -> Self {
+        let subject = mapper.target().subject(SubjectRole::Itself).clone();
+        Self { subject, address, mapper, bytes: 0, spoken: None, started: None, has_left_out: false }
+    }
+
+    /// Reads a page that took so long to come; without a single metric in it the reading gets a fault and nothing
+    /// else.
+    pub(super) fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
+        self.bytes += fetched.bytes.len() as u64;
+        // Lines of HTML such as `nginx 1` would pass as metrics.
+        let is_markup = fetched.bytes.trim_ascii_start().starts_with(b"<");
+        let page = decode(if is_markup { &[] } else { &fetched.bytes }, fetched.format);
+        let fault = page_fault(&page, fetched, &self.address);
+        let is_other = fetched.claim.is_some() && fault.is_some();
+        reading.faults.extend(fault);
+        if is_other || page.samples.is_empty() {
+            return;
+        }
+        let subject = self.subject.clone();
+        reading.sample(&subject, metric::SCRAPE_TIME, Value::Gauge(took.as_secs_f64()));
+        reading.sample(&subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
+        let mapping = self.mapper.map(&page);
+        if self.spoken.as_ref() != Some(&mapping.spoken) {
+            let ids = mapping.spoken.iter().map(|place| &self.mapper.dialects().list[*place].id);
+            reading.events.push(Event::Dialects(ids.map(|id| RemoteText::new(id)).collect()));
+            self.spoken = Some(mapping.spoken);
+        }
+        let started = mapping.samples.iter().find_map(|sample| match sample.value {
+            Value::Gauge(value) if sample.metric == metric::PROCESS_START.into() => Some(value),
+            _ => None,
+        });
+        if self.started.zip(started).is_some_and(|(before, now)| before != now) {
+            reading.events.push(Event::Restarted);
+        }
+        self.started = started.or(self.started);
+        reading.events.extend(self.news_of_left_out(mapping.left_out));
+        reading.samples.extend(mapping.samples);
+    }
+
+    /// Says when pages begin to hold more than is taken of them, and when they no longer do.
+    fn news_of_left_out(&mut self, left_out: usize) -> Option<Event> {
+        let had_left_out = std::mem::replace(&mut self.has_left_out, left_out > 0);
+        // The engine keeps one reason for each thing, so what varies stands in the reason.
+        let what = RemoteText::new("the whole of this page");
+        match (had_left_out, self.has_left_out) {
+            (false, true) => {
+                let why = format!(
+                    "{left_out} series were left out: a target may bring {MOST_FREE_SERIES} free metrics and \
+                     {MOST_PARTS} parts a metric"
+                );
+                Some(Event::Unavailable { what, why: RemoteText::new(&why) })
+            }
+            (true, false) => Some(Event::Available { what }),
+            _ => None,
+        }
+    }
+}
+
+/// What is wrong with a page that came well but is not, or not wholly, what it should be.
+fn page_fault(page: &Exposition<'_>, fetched: &Page, address: &Address) -> Option<Fault> {
+    let malformed =
+        |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
+    let has_nothing = page.samples.is_empty() && page.native_histograms == 0;
+    if has_nothing || (fetched.claim.is_some() && page.problems.lost > 0) {
+        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start().first() {
+            None => "an empty page",
+            Some(b'<') => "HTML",
+            Some(b'{' | b'[') => "JSON",
+            Some(_) => "no line that is a metric",
+        });
+        return malformed(format!(
+            "{address} serves {what}, not metrics: is the path right? {}",
+            address.hint()
+        ));
+    }
+    let first = page.problems.first_lost()?;
+    malformed(format!(
+        "{} of {} lines of {address} cannot be read and were skipped, first line {}: {}",
+        page.problems.lost, page.lines, first.line, first.reason
+    ))
+}
