@@ -69,6 +69,7 @@ async fn run(source: &mut impl Source, interval: Duration, outlet: &Outlet) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
         ticks.tick().await;
+        tokio::time::sleep(manners.wandering()).await;
         let reading = ask_watching_the_clock(source, interval, outlet).await;
         let next = manners.after(&reading);
         if outlet.readings.send(reading).await.is_err() {
@@ -96,7 +97,7 @@ async fn ask_watching_the_clock(source: &mut impl Source, interval: Duration, ou
     let mut late = Reading::new(subject, now());
     late.events.push(Event::Late(asked));
     // A full channel or a stopped loop loses only this notice; the answer itself is still awaited.
-    let _ = outlet.readings.send(late).await;
+    let _ = outlet.readings.try_send(late);
     answer.await
 }
 

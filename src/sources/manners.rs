@@ -12,6 +12,11 @@ use super::LONGEST_BACKOFF;
 /// slow for it.
 const PHASES: std::ops::Range<f64> = 0.5..1.0;
 
+/// How far within its interval each question wanders, and from which one on. A source that is always asked while the
+/// same other work goes on here would look slow for it, and a median over its answers would not help.
+const WANDERS: std::ops::Range<f64> = 0.0..0.25;
+const WANDERS_FROM: u32 = 4;
+
 /// The longest pause of a server that is there but busy: it says no at little cost, and will soon be back.
 const LONGEST_WHILE_BUSY: Duration = Duration::from_secs(5);
 
@@ -43,17 +48,26 @@ pub(super) struct Manners {
     interval: Duration,
     retries_refusals: bool,
     failures: u32,
-    is_first: bool,
+    asked: u32,
 }
 
 impl Manners {
     pub(super) fn new(interval: Duration, retries_refusals: bool) -> Self {
-        Self { interval, retries_refusals, failures: 0, is_first: true }
+        Self { interval, retries_refusals, failures: 0, asked: 0 }
+    }
+
+    /// How long after its tick to ask.
+    pub(super) fn wandering(&self) -> Duration {
+        if self.asked < WANDERS_FROM {
+            return Duration::ZERO;
+        }
+        self.interval.mul_f64(rand::rng().random_range(WANDERS))
     }
 
     /// What to do after one more reading. One that brought data is no failure, whatever else it lacks.
     pub(super) fn after(&mut self, reading: &Reading) -> Next {
-        let is_first = std::mem::take(&mut self.is_first);
+        self.asked = self.asked.saturating_add(1);
+        let is_first = self.asked == 1;
         if reading.faults.iter().any(|fault| fault.kind == FaultKind::Auth) {
             return match self.retries_refusals {
                 true => Next::After(jittered(LONGEST_BACKOFF.max(self.interval))),
