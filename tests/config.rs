@@ -262,6 +262,18 @@ fn secrets_come_from_files_and_stay_out_of_everything_printed() {
 }
 
 #[test]
+fn a_token_of_a_file_is_read_and_its_file_kept_in_mind() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "s3cret\n").unwrap();
+    let text = format!("[[metrics]]\nurl = \"http://h:1\"\nbearer_file = \"{}\"\n", file.display());
+    let config = Config::parse(&text, "hw.toml").unwrap();
+    let token = secrecy::ExposeSecret::expose_secret(config.metrics[0].bearer.as_ref().unwrap());
+    assert_eq!(token, "s3cret");
+    assert_eq!(config.metrics[0].bearer_file.as_deref(), Some(file.as_path()));
+}
+
+#[test]
 fn a_token_in_an_address_is_not_printed() {
     let text = "[[metrics]]\nurl = \"http://h:80/metrics?token=hunter2\"\n";
     let printed = Config::parse(text, "hw.toml").unwrap().print();
