@@ -1,12 +1,14 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::stream::{FuturesUnordered, StreamExt};
 use headwater_engine::reading::FaultKind;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
@@ -116,7 +118,7 @@ pub struct Connection {
     cost: Arc<Cost>,
     /// Bytes received since the last question.
     answered: Arc<AtomicU64>,
-    peer: Option<std::net::SocketAddr>,
+    peer: Option<SocketAddr>,
 }
 
 impl Drop for Connection {
@@ -199,7 +201,7 @@ impl Connection {
     }
 
     /// The address that was reached.
-    pub fn peer(&self) -> Option<std::net::SocketAddr> {
+    pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
@@ -264,7 +266,7 @@ async fn connect(dial: &Dial, deadline: Instant) -> Result<TcpStream, Trouble> {
             return Err(unreachable(format!("DNS does not answer for '{}': check the resolver", dial.host)));
         }
     };
-    match timeout_at(deadline, TcpStream::connect(addresses.as_slice())).await {
+    match timeout_at(deadline, reach(addresses)).await {
         Ok(Ok(stream)) => {
             // Small requests must not wait for an acknowledgement; a socket that refuses this is only slower.
             let _ = stream.set_nodelay(true);
@@ -283,6 +285,27 @@ async fn connect(dial: &Dial, deadline: Instant) -> Result<TcpStream, Trouble> {
                  announced address is not reachable from here (see address_map)"
             ),
         )),
+    }
+}
+
+/// The next address of a name is tried beside the ones before it after this long without an answer.
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
+
+/// Connects to whichever address answers first; one that swallows everything does not hide the others.
+async fn reach(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut waiting = addresses.into_iter();
+    let mut attempts = FuturesUnordered::new();
+    let mut failure = None;
+    loop {
+        let next = waiting.next();
+        let patience = next.map_or(super::super::LONGEST_WAIT, |_| NEXT_ADDRESS_AFTER);
+        attempts.extend(next.map(TcpStream::connect));
+        match timeout(patience, attempts.next()).await {
+            Ok(Some(Ok(stream))) => return Ok(stream),
+            Ok(Some(Err(error))) => failure = Some(error),
+            Ok(None) => return Err(failure.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into())),
+            Err(_) => {}
+        }
     }
 }
 
@@ -439,5 +462,35 @@ impl AsyncWrite for Counted {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpSocket;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_that_swallows_everything_does_not_hide_the_next() {
+        let swallows = TcpSocket::new_v4().unwrap();
+        swallows.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let swallows = swallows.listen(1).unwrap();
+        let full = swallows.local_addr().unwrap();
+        // Nobody accepts: soon there is no room and attempts are dropped unanswered.
+        let mut held = vec![];
+        while let Ok(Ok(stream)) = timeout(Duration::from_millis(200), TcpStream::connect(full)).await {
+            held.push(stream);
+        }
+        let living = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = living.local_addr().unwrap();
+        let reached = timeout(Duration::from_secs(30), reach(vec![full, address])).await.unwrap().unwrap();
+        assert_eq!(reached.peer_addr().unwrap(), address);
+        let refusing = {
+            let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            gone.local_addr().unwrap()
+        };
+        assert_eq!(reach(vec![refusing]).await.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        assert!(reach(vec![]).await.is_err());
     }
 }
