@@ -1,6 +1,6 @@
 //! From an INFO reply to samples: one table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::Subject;
 use headwater_engine::metric::{self, Metric};
@@ -111,6 +111,10 @@ const INERTIA: f64 = 1.5;
 
 impl Busiest {
     fn pick(&mut self, info: &Info<'_>) -> Vec<String> {
+        // Scripts and modules can make up names; one that is gone is not kept for it.
+        let present: BTreeSet<&str> = info.commands.iter().map(|command| command.name).collect();
+        self.totals.retain(|name, _| present.contains(name.as_str()));
+        self.scores.retain(|name, _| present.contains(name.as_str()));
         for command in &info.commands {
             let before = self.totals.insert(command.name.to_owned(), command.usec).unwrap_or(0.0);
             let score = self.scores.entry(command.name.to_owned()).or_insert(0.0);
@@ -213,5 +217,15 @@ mod tests {
         assert!(pick(1_000, 999).contains(&"get".to_owned()));
         assert!(!pick(2_000, 2_100).contains(&"zz".to_owned()), "a hair's breadth does not swap");
         assert!(pick(2_000, 90_000).contains(&"zz".to_owned()));
+    }
+
+    #[test]
+    fn names_that_are_gone_are_forgotten() {
+        let mut busiest = Busiest::default();
+        for name in 0..500 {
+            let text = format!("cmdstat_made_up_{name}:calls=1,usec=9\ncmdstat_get:calls=1,usec={name}\n");
+            busiest.pick(&Info::parse(&text));
+        }
+        assert_eq!((busiest.totals.len(), busiest.scores.len()), (2, 2));
     }
 }

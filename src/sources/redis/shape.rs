@@ -12,8 +12,12 @@ use super::topology::{Host, SeenNode, SeenShard};
 /// failover or a moved slot renames nothing.
 #[derive(Debug, Default)]
 pub struct ShardNumbers {
-    members: Vec<BTreeSet<String>>,
+    /// The ids of each shard's nodes, those seen last at the end.
+    members: Vec<Vec<String>>,
 }
+
+/// How many nodes are remembered of one shard: pods that are replaced every day bring a new id each time.
+const MEMBERS_KEPT: usize = 64;
 
 impl ShardNumbers {
     /// Numbers the shards. One without slots whose nodes are known in another shard, such as a dead primary
@@ -50,7 +54,7 @@ impl ShardNumbers {
                 continue;
             }
             let number = numbers.get(&index).copied().unwrap_or_else(|| {
-                self.members.push(BTreeSet::new());
+                self.members.push(vec![]);
                 self.members.len() - 1
             });
             self.remember(number, &shard);
@@ -62,10 +66,13 @@ impl ShardNumbers {
     fn remember(&mut self, number: usize, shard: &SeenShard) {
         for node in &shard.nodes {
             for members in &mut self.members {
-                members.remove(&node.id);
+                members.retain(|id| *id != node.id);
             }
-            self.members[number].insert(node.id.clone());
+            self.members[number].push(node.id.clone());
         }
+        let members = &mut self.members[number];
+        let kept = MEMBERS_KEPT.max(shard.nodes.len());
+        members.drain(..members.len().saturating_sub(kept));
     }
 }
 
@@ -268,5 +275,17 @@ mod tests {
         assert_eq!(read("::1").unwrap(), "::1 6379");
         assert_eq!(read("host:seven"), None);
         assert_eq!(read(":7000"), None);
+    }
+
+    #[test]
+    fn nodes_that_are_replaced_again_and_again_keep_the_number_and_are_not_piled_up() {
+        let mut numbers = ShardNumbers::default();
+        for generation in 0..500 {
+            let (old, new) = (format!("id{generation}"), format!("id{}", generation + 1));
+            let nodes = vec![node(&old, true, NodeHealth::Online), node(&new, false, NodeHealth::Online)];
+            let numbered = numbers.number(vec![SeenShard { slots: vec![(0, 16_383)], nodes }]);
+            assert_eq!(numbered.into_keys().collect::<Vec<_>>(), [0]);
+        }
+        assert_eq!(numbers.members[0].len(), MEMBERS_KEPT);
     }
 }
