@@ -12,6 +12,7 @@ mod layout;
 mod node;
 pub mod placement;
 pub mod probe;
+mod pulse;
 mod reply;
 mod samples;
 pub mod scan;

@@ -18,6 +18,7 @@ use super::connection::{Access, Connection, Cost, Dial};
 use super::info::Info;
 use super::layout::Layout;
 use super::node::{NodeSource, ask_shape};
+use super::pulse::Pulse;
 use super::reply::text;
 use super::shape::{Dials, read_address, write_address};
 use super::spec::RedisSpec;
@@ -54,8 +55,18 @@ pub(super) struct KnownNode {
     pub cost: Arc<Cost>,
     /// How to get in, shared by the whole target.
     pub access: Arc<Access>,
+    /// How it fares.
+    pub pulse: Arc<Pulse>,
     interval: Duration,
     stop: CancellationToken,
+}
+
+impl KnownNode {
+    /// A node that nobody has asked yet.
+    pub(super) fn new(dial: Dial, access: Arc<Access>, interval: Duration, stop: CancellationToken) -> Self {
+        let (cost, pulse) = (Arc::new(Cost::default()), Arc::new(Pulse::new()));
+        Self { dial, cost, access, pulse, interval, stop }
+    }
 }
 
 /// The task behind a [`RedisTarget`](super::RedisTarget).
@@ -181,6 +192,11 @@ impl Target {
     }
 
     async fn take(&mut self, report: Report, access: &Arc<Access>, board: &Arc<Board>) {
+        let nodes = &self.nodes;
+        self.layout.forget(Instant::now(), |address| {
+            let known = nodes.values().find(|node| node.dial.shown == address)?;
+            Some(known.pulse.last_answer())
+        });
         let Some((topology, dials)) = self.layout.of(&self.spec, report) else { return };
         self.keep_tasks(&topology, dials, access, board);
         let is_news = self
@@ -224,22 +240,15 @@ impl Target {
                 continue;
             }
             let stop = self.outlet.stop.child_token();
-            let cost = Arc::new(Cost::default());
-            let source = NodeSource::new(
-                subject.clone(),
-                dial.clone(),
-                access.clone(),
-                cost.clone(),
-                board.clone(),
-                self.spec.show_arguments,
-            );
-            let outlet = Outlet { readings: self.outlet.readings.clone(), stop: stop.clone() };
+            let node = KnownNode::new(dial, access.clone(), interval, stop.clone());
+            let source = NodeSource::new(subject.clone(), &node, board.clone(), self.spec.show_arguments);
+            let outlet = Outlet { readings: self.outlet.readings.clone(), stop };
             let jitter = rand::rng().random_range(Duration::ZERO..=interval / 10);
             tokio::spawn(async move {
                 tokio::time::sleep(jitter).await;
                 spawn(source, interval, outlet);
             });
-            self.nodes.insert(subject, KnownNode { dial, cost, access: access.clone(), interval, stop });
+            self.nodes.insert(subject, node);
         }
     }
 }

@@ -54,6 +54,11 @@ impl Gentle {
         self.spare_until.is_some_and(|until| now < until)
     }
 
+    /// Until when the node is to be spared, once it has been seen to suffer.
+    pub(super) fn spared_until(&self) -> Option<Instant> {
+        self.spare_until
+    }
+
     /// Looks at an answer; says why when the node begins to be spared.
     pub(super) fn watch(&mut self, info: &Info<'_>, now: Instant) -> Option<String> {
         let (slow, busy) = (self.slow_info(info), self.busy_thread(info));

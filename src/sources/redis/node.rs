@@ -12,10 +12,12 @@ use tokio::time::Instant;
 use super::allowed::Command;
 use super::board::{Board, Report};
 use super::connection::{Access, Connection, Cost, Dial};
+use super::discovery::KnownNode;
 use super::gentle::Gentle;
 use super::identity::{Identity, Seen};
 use super::info::Info;
 use super::lacks::Lacks;
+use super::pulse::Pulse;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
 use super::slowlog::{FULL_DEPTH, Progress, read_slowlog};
@@ -68,6 +70,7 @@ pub(super) struct NodeSource {
     dial: Dial,
     access: Arc<Access>,
     cost: Arc<Cost>,
+    pulse: Arc<Pulse>,
     board: Arc<Board>,
     show_arguments: bool,
     connection: Option<Connection>,
@@ -83,19 +86,13 @@ pub(super) struct NodeSource {
 }
 
 impl NodeSource {
-    pub(super) fn new(
-        subject: Subject,
-        dial: Dial,
-        access: Arc<Access>,
-        cost: Arc<Cost>,
-        board: Arc<Board>,
-        show_arguments: bool,
-    ) -> Self {
+    pub(super) fn new(subject: Subject, known: &KnownNode, board: Arc<Board>, show_arguments: bool) -> Self {
         Self {
             subject,
-            dial,
-            access,
-            cost,
+            dial: known.dial.clone(),
+            access: known.access.clone(),
+            cost: known.cost.clone(),
+            pulse: known.pulse.clone(),
             board,
             show_arguments,
             connection: None,
@@ -123,6 +120,7 @@ impl NodeSource {
         reading.at = now();
         reading.sample(&self.subject, metric::REDIS_ANSWER_TIME, Value::Gauge(took.as_secs_f64()));
         let looked = Instant::now();
+        self.pulse.answered(looked, None);
         match self.identity.see(&info, looked) {
             Seen::Same => {}
             Seen::Restarted => reading.events.push(Event::Restarted),
@@ -146,6 +144,7 @@ impl NodeSource {
         } else if !self.gentle.is_sparing(looked) {
             self.lacks.end(reading, COMMANDSTATS);
         }
+        self.pulse.answered(looked, self.gentle.spared_until());
         self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
         self.read_slowlog(reading, deadline).await?;
         self.report_shape(reading, &info, deadline).await

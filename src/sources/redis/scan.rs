@@ -20,6 +20,7 @@ use super::allowed::{Command, Length};
 use super::connection::Connection;
 use super::discovery::KnownNode;
 use super::info::Info;
+use super::pulse::Pulse;
 use super::reply::{bytes, integer, items, text};
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
@@ -68,6 +69,9 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 /// From this size on a key's type and length are asked for at once; of smaller ones only at the end.
 const WORTH_A_LOOK: u64 = 128 * 1024;
+
+/// What is said to be missing while a scan waits.
+const SCAN: &str = "the scan for big keys";
 
 /// What is said of a scan that somebody ended.
 const CANCELLED: &str = "cancelled";
@@ -119,7 +123,17 @@ impl Job {
                     continue;
                 }
             };
-            let mut run = Run { job: &self, node, connection, found: vec![], scanned: 0, total: 0 };
+            let pulse = &known.pulse;
+            let mut run = Run {
+                job: &self,
+                node,
+                pulse,
+                connection,
+                found: vec![],
+                scanned: 0,
+                total: 0,
+                waits: false,
+            };
             let state = match run.scan().await {
                 End::Complete => ScanState::Complete,
                 End::Early(why) => ScanState::Stopped(RemoteText::new(&why)),
@@ -158,8 +172,12 @@ impl Job {
     async fn send(&self, node: &Subject, scan: Scan) {
         // Without a node it is the target that speaks: a shard is never asked and is no source.
         let source = if *node == self.shard { &self.spec.component } else { node };
+        self.tell(source, Event::Scan(scan)).await;
+    }
+
+    async fn tell(&self, source: &Subject, event: Event) {
         let mut reading = Reading::new(source.clone(), now());
-        reading.events.push(Event::Scan(scan));
+        reading.events.push(event);
         // With the app loop gone nobody wants to know.
         let _ = self.outlet.readings.send(reading).await;
     }
@@ -168,11 +186,14 @@ impl Job {
 struct Run<'a> {
     job: &'a Job,
     node: &'a Subject,
+    pulse: &'a Pulse,
     connection: Connection,
     /// The biggest so far, biggest first.
     found: Vec<Candidate>,
     scanned: u64,
     total: u64,
+    /// Whether it was said that the scan waits.
+    waits: bool,
 }
 
 impl Run<'_> {
@@ -183,6 +204,7 @@ impl Run<'_> {
             () = cancel.cancelled() => End::Early(CANCELLED.to_owned()),
             end = self.all_keys() => end.unwrap_or_else(End::Lost),
         };
+        self.go_on().await;
         if !matches!(end, End::Lost(_)) {
             // What is kept is described also after a cancel; a node that refuses leaves types unknown.
             let _ = self.describe(0).await;
@@ -197,6 +219,7 @@ impl Run<'_> {
             self.connection.ask(Command::DbSize, deadline()).await.ok().as_ref().and_then(count).unwrap_or(0);
         let mut pace = Pace::new(self.job.budget.core_share, started);
         let mut told: Option<Instant> = None;
+        let mut paused = Duration::ZERO;
         let mut cursor = 0;
         loop {
             if pace.wants_measure(Instant::now())
@@ -228,11 +251,43 @@ impl Run<'_> {
                 }
                 () if started.elapsed() >= self.job.budget.longest => {
                     let seconds = self.job.budget.longest.as_secs();
-                    return Ok(End::Early(format!("{seconds} s are over, the longest that was allowed")));
+                    let paused = match paused.as_secs() {
+                        0 => String::new(),
+                        paused => format!(", {paused} s of them spent waiting until the node is calm"),
+                    };
+                    return Ok(End::Early(format!(
+                        "{seconds} s are over, the longest that was allowed{paused}"
+                    )));
                 }
                 () => {}
             }
+            paused += self.until_calm(started + self.job.budget.longest).await;
             tokio::time::sleep_until(pace.next_at()).await;
+        }
+    }
+
+    /// Waits while the node suffers, at most until the scan has to end, and says so; returns for how long.
+    async fn until_calm(&mut self, end: Instant) -> Duration {
+        let began = Instant::now();
+        let pulse = self.pulse;
+        let spared_until = || pulse.spared_until().min(end);
+        if spared_until() <= began {
+            return Duration::ZERO;
+        }
+        self.waits = true;
+        let why = RemoteText::new("the node is near its limit: the scan goes on when it is calm");
+        self.job.tell(self.node, Event::Unavailable { what: RemoteText::new(SCAN), why }).await;
+        while spared_until() > Instant::now() {
+            tokio::time::sleep_until(spared_until()).await;
+        }
+        self.go_on().await;
+        began.elapsed()
+    }
+
+    /// Takes back that the scan waits, also when it ends while it does.
+    async fn go_on(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.job.tell(self.node, Event::Available { what: RemoteText::new(SCAN) }).await;
         }
     }
 
@@ -323,8 +378,57 @@ pub(super) fn read_scan(reply: &Value) -> Option<(u64, Vec<&[u8]>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use headwater_engine::Kind;
+    use headwater_test_support::Server;
+    use tokio::sync::mpsc;
+
+    use super::super::connection::{Access, Dial};
     use super::super::reply_fixture;
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_scan_waits_while_its_node_suffers_and_says_so() {
+        let server = Server::start(&[]);
+        let mut connection = server.connect().unwrap();
+        for key in 0..300 {
+            redis::cmd("SET").arg(format!("k{key}")).arg("v").exec(&mut connection).unwrap();
+        }
+        let spec = RedisSpec::new(Subject::component(Kind::Redis, "features"), vec![]);
+        let dial = Dial { shown: server.address(), host: "127.0.0.1".to_owned(), port: server.port() };
+        let stop = CancellationToken::new();
+        let access = Arc::new(Access::of(&spec).unwrap());
+        let known = KnownNode::new(dial, access, Duration::from_secs(1), stop.clone());
+        let pulse = known.pulse.clone();
+        let calm_at = Instant::now() + Duration::from_millis(700);
+        pulse.answered(Instant::now(), Some(calm_at));
+        let (send, mut readings) = mpsc::channel(64);
+        let shard = spec.component.shard(0);
+        let job = Job {
+            nodes: vec![(shard.instance(&server.address()), known)],
+            shard,
+            clustered: false,
+            spec,
+            budget: ScanBudget::default(),
+            outlet: Outlet { readings: send, stop: stop.clone() },
+            cancel: stop,
+        };
+        job.run().await;
+        assert!(Instant::now() >= calm_at, "it did not wait");
+        let mut said = vec![];
+        while let Some(reading) = readings.recv().await {
+            said.extend(reading.events.into_iter().map(|event| match event {
+                Event::Scan(Scan { state, scanned, .. }) => format!("{state:?} {scanned}"),
+                Event::Unavailable { what, .. } => format!("{what} waits"),
+                Event::Available { what } => format!("{what} goes on"),
+                other => format!("{other:?}"),
+            }));
+        }
+        assert!(said[0].starts_with("Running 1"), "{said:?}");
+        assert_eq!(said[1..3], ["the scan for big keys waits", "the scan for big keys goes on"]);
+        assert_eq!(said[said.len() - 1], "Complete 300");
+    }
 
     #[test]
     fn hostile_key_names_are_read_as_bytes() {
