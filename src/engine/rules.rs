@@ -45,7 +45,7 @@ pub static RULES: &[&Rule] = &[
     &self_slow::RULE,
 ];
 
-pub(crate) use big_key::TROUBLES as BIG_KEY_TROUBLES;
+pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};
 pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::metric::{REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES};
 use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
-use crate::rules::{BIG_KEY_TROUBLES, Nature, by_id};
+use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
@@ -121,7 +121,8 @@ fn next_step(
     unknown: &[Unjudged],
 ) -> String {
     let first = suspects.first();
-    let advice = first.and_then(|suspect| by_id(&suspect.rule)).map(|rule| rule.next);
+    let advice = first.and_then(advice);
+    let advice = advice.as_deref();
     match (conclusion, first, advice) {
         (Conclusion::NoTarget, ..) => {
             "no target answered: run 'headwater doctor' to see what is in the way".to_owned()
@@ -153,6 +154,15 @@ fn next_step(
             None => "no verdict: a configured source gives no data".to_owned(),
         },
         _ => "nothing to do".to_owned(),
+    }
+}
+
+/// What to do about a suspect: where it explains a big key, the key is the handle, and its rule says how to take it.
+fn advice(suspect: &Suspect) -> Option<String> {
+    let explained = suspect.explains.iter().find(|rule| rule.as_str() == BIG_KEY);
+    match (explained.and_then(|rule| by_id(rule)), suspect.keys.first()) {
+        (Some(rule), Some(key)) => Some(format!("{}: {}", key.key, rule.next)),
+        _ => by_id(&suspect.rule).map(|rule| rule.next.to_owned()),
     }
 }
 

@@ -9,8 +9,11 @@ use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
 
+/// The id of the rule, which others ask for by name.
+pub(crate) const ID: &str = "big-key";
+
 pub(super) static RULE: Rule = Rule {
-    id: "big-key",
+    id: ID,
     title: "a key on a troubled shard is big",
     doc: "On a shard that is hot, saturated, short of bandwidth, slow to answer or busy with slow commands, a \
           scan found a value of at least 512 KiB or a collection of at least 5000 elements. On a shard without \

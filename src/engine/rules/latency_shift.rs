@@ -3,7 +3,7 @@
 use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
 use crate::metric::{CLIENT_DURATION, MODEL_DURATION, Metric, REQUEST_DURATION, TTFT, Unit};
 use crate::quantity::{show, times};
-use crate::report::Role;
+use crate::report::{BaselineFrom, Role};
 use crate::scene::{DEFAULT_OBJECTIVE, Observed, Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
@@ -84,7 +84,10 @@ fn judge_p99(
     // How long a generation may take depends on its length: half a second is no objective for one.
     let is_generation = scene.last_scrape(subject, MODEL_DURATION, None).is_some();
     let objective = declared.unwrap_or(if is_generation { f64::INFINITY } else { DEFAULT_OBJECTIVE });
-    let baseline = scene.baseline_p99(subject, metric, None);
+    // A life that misses the objective itself holds the incident: it is no healthy value.
+    let baseline = scene
+        .baseline_p99(subject, metric, None)
+        .filter(|healthy| healthy.from != BaselineFrom::Lifetime || healthy.typical <= objective);
     let evidence = |limit: f64| {
         let seen = Seen { value: p99, at: observed.at };
         vec![named_evidence(format!("{} p99", metric.name()), Unit::Seconds, seen, Some(limit), baseline)]
