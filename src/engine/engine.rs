@@ -54,6 +54,7 @@ pub struct Engine {
     disturbed: bool,
     symptom_seen: Option<Moment>,
     swept: Option<Moment>,
+    evaluations: u32,
     snapshot: Option<Arc<Snapshot>>,
 }
 
@@ -72,6 +73,7 @@ impl Engine {
             disturbed: false,
             symptom_seen: None,
             swept: None,
+            evaluations: 0,
             snapshot: None,
         }
     }
@@ -146,6 +148,7 @@ impl Engine {
 
     fn evaluate(&mut self, now: Moment) {
         self.began.get_or_insert(now);
+        self.evaluations = self.evaluations.saturating_add(1);
         if self.swept.is_none_or(|swept| now.since(swept) >= SWEEP_EVERY) {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
@@ -212,6 +215,7 @@ impl Engine {
     ) -> Scene<'a> {
         Scene {
             now,
+            evaluations: self.evaluations,
             calm: self.calm,
             settings: &self.settings,
             saved: &self.saved,

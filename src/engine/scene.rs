@@ -36,6 +36,8 @@ const WIDENING: &[u64] = &[3, 10, 30, 60, 300];
 pub struct Scene<'a> {
     /// The moment.
     pub now: Moment,
+    /// Evaluations so far, this one included.
+    pub evaluations: u32,
     /// The latest span in which nothing was pending or firing.
     pub calm: Option<(Moment, Moment)>,
     /// What was declared.

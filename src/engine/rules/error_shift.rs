@@ -29,6 +29,12 @@ pub(super) static RULE: Rule = Rule {
         },
         Threshold { name: "rise", default: 3.0, unit: Unit::Ratio, help: "multiple of the healthy share" },
         Threshold {
+            name: "most",
+            default: 0.1,
+            unit: Unit::Ratio,
+            help: "share that is never healthy: the lifetime of a target that started lately holds the incident too",
+        },
+        Threshold {
             name: "floor",
             default: 0.5,
             unit: Unit::PerSecond,
@@ -54,7 +60,7 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
         .zip(scene.total_baseline(subject, REQUESTS))
         .filter(|(_, requests)| requests.typical > 0.0)
         .map(|(errors, requests)| errors.typical / requests.typical);
-    let limit = limits.of("ratio").max(healthy.unwrap_or(0.0) * limits.of("rise"));
+    let limit = limits.of("ratio").max(healthy.unwrap_or(0.0) * limits.of("rise")).min(limits.of("most"));
     let shown = show(ratio, Unit::Ratio);
     if ratio > limit && errors.value >= limits.of("floor") {
         let at = errors.at;

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     id: "self-slow",
     title: "the service's own code is slow",
     doc: "While the service shows a symptom, one of its own stages (one that the configuration does not place \
-          in a dependency) takes at least half of a request's time and at least a fifth of the objective. While a \
+          in a dependency; without any such word, and with anything below the service, nobody can say) takes at least half of a request's time and at least a fifth of the objective. While a \
           rule that names a mechanism stirs in something it calls, the service is a suspect at most: dependencies \
           first. Without numbers of its host, a starved host stays as a rival.",
     next: "look at this stage's code, its host, and what changed in the service in the last 24 h",
@@ -52,6 +52,15 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
         longest.share >= limits.of("share") && longest.mean >= scene.objective(service) * limits.of("floor");
     if longest.spent_in.is_some() || !is_long {
         return Judgement::Clear(shown);
+    }
+    let says_which = scene.settings.component(service).is_some_and(|component| !component.stages.is_empty());
+    if !says_which && scene.graph.callees(service).next().is_some() {
+        return Judgement::Unknown(format!(
+            "stage {} takes {}, and no 'stages' of the configuration say whether it is the service's own or spent \
+             in what it calls",
+            longest.name,
+            show(longest.mean, Unit::Seconds)
+        ));
     }
     if !has_symptom(scene, service) {
         return Judgement::Clear(format!("{shown}, and callers do not suffer"));

@@ -193,8 +193,7 @@ fn judge_without_link(
 /// its link, those of all of them. Both directions have the whole link each.
 fn link_load(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
     let (input, output) = both_ways(scene, node)?;
-    let shared = scene.settings.component(node).is_none_or(|component| component.link_shared_by_host);
-    if !shared {
+    if !shares_a_declared_link(scene, node) {
         return Some(if input.value > output.value { input } else { output });
     }
     let (mut all_in, mut all_out) = (0.0, 0.0);
@@ -211,10 +210,16 @@ fn part_in_it(scene: &Scene<'_>, node: &Subject) -> f64 {
     let bytes =
         |node: &Subject| both_ways(scene, node).map(|(input, output)| f64::max(input.value, output.value));
     let own = bytes(node).unwrap_or(0.0);
-    let shared = scene.settings.component(node).is_none_or(|component| component.link_shared_by_host);
-    let neighbours = if shared { scene.world.on_its_host(node) } else { &[] };
+    let neighbours = if shares_a_declared_link(scene, node) { scene.world.on_its_host(node) } else { &[] };
     let greatest = neighbours.iter().filter_map(bytes).fold(own, f64::max);
     if greatest > 0.0 { own / greatest } else { 1.0 }
+}
+
+/// Whether a node's link is known and is its host's. Without a declared link a host's sum says nothing: it may be as
+/// many links as nodes.
+fn shares_a_declared_link(scene: &Scene<'_>, node: &Subject) -> bool {
+    let component = scene.settings.component(node);
+    component.is_some_and(|component| component.link.is_some() && component.link_shared_by_host)
 }
 
 fn both_ways(scene: &Scene<'_>, node: &Subject) -> Option<(Seen, Seen)> {
