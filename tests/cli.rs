@@ -232,7 +232,7 @@ fn a_healthy_server_is_0_and_its_replay_says_the_same() {
     let (home, server) = (Home::new(), Server::start(&[]));
     let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));
     for format in ["json", "text", "md"] {
-        let live = home.run(&["triage", &target, "--for", "3s", "--format", format, "--record", &recording]);
+        let live = home.run(&["triage", &target, "--for", "4s", "--format", format, "--record", &recording]);
         assert_eq!(live.code, Some(0), "{live:?}");
         let replayed = home.run(&["replay", &recording, "--format", format]);
         assert_eq!((replayed.code, replayed.out.as_str()), (Some(0), live.out.as_str()), "{format}");
@@ -249,7 +249,7 @@ fn a_healthy_server_is_0_and_its_replay_says_the_same() {
 fn a_recording_that_was_cut_is_replayed_and_said() {
     let (home, server) = (Home::new(), Server::start(&[]));
     let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));
-    let recorded = home.run(&["record", &recording, &target, "--for", "3s"]);
+    let recorded = home.run(&["record", &recording, &target, "--for", "5s"]);
     assert_eq!(recorded.code, Some(0), "{recorded:?}");
     let bytes = std::fs::read(&recording).unwrap();
     std::fs::write(&recording, &bytes[..bytes.len() - 3]).unwrap();
@@ -279,10 +279,10 @@ fn an_interrupted_triage_says_what_it_knows() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until("two evaluations are recorded", || {
+    wait_until("four evaluations are recorded", || {
         child.try_wait().unwrap().is_none()
             && Recording::open(Path::new(&recording)).is_ok_and(|inputs| {
-                inputs.flatten().filter(|input| matches!(input, Input::Tick(_))).count() >= 2
+                inputs.flatten().filter(|input| matches!(input, Input::Tick(_))).count() >= 4
             })
     });
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -303,7 +303,7 @@ fn a_recording_that_cannot_go_on_is_said_and_the_triage_goes_on() {
         // The header is read, then nobody listens any more.
         move || std::fs::File::open(pipe).unwrap().read(&mut [0; 16]).unwrap()
     });
-    let ran = home.run(&["triage", &target, "--for", "3s", "--format", "json", "--record", &pipe]);
+    let ran = home.run(&["triage", &target, "--for", "4s", "--format", "json", "--record", &pipe]);
     assert_eq!(reader.join().unwrap(), 16);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("Broken pipe") && ran.err.contains("check the path"), "{ran:?}");
@@ -348,7 +348,7 @@ fn a_wrong_password_is_69_tried_once_and_never_shown() {
     );
     let file = home.file("pw", "right-4711\n");
     let right =
-        home.run(&["triage", &format!("redis://{address}"), "--for", "2s", "--redis-password-file", &file]);
+        home.run(&["triage", &format!("redis://{address}"), "--for", "4s", "--redis-password-file", &file]);
     assert_eq!(right.code, Some(0), "{right:?}");
     for ran in [&ran, &from_environment, &right] {
         assert!(!ran.out.contains("4711") && !ran.err.contains("4711"), "{ran:?}");
@@ -451,7 +451,7 @@ fn healthy_values_are_saved_for_their_owner_alone() {
     let (home, server) = (Home::new(), Server::start(&[]));
     let target = format!("redis://{}", server.address());
     let damaged = home.file("damaged.json", "{");
-    let ran = home.run(&["triage", &target, "--for", "2s", "--baselines", &damaged]);
+    let ran = home.run(&["triage", &target, "--for", "4s", "--baselines", &damaged]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("are damaged and not used"), "{ran:?}");
     home.run(&["triage", &target, "--for", "2s", "--no-baselines"]);
@@ -464,6 +464,6 @@ fn healthy_values_are_saved_for_their_owner_alone() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let saved = std::fs::metadata(&file).expect("a healthy run saves its values");
     assert_eq!(saved.permissions().mode() & 0o777, 0o600);
-    let again = home.run(&["triage", "--config", &config, "--for", "2s", "--baselines", &file]);
+    let again = home.run(&["triage", "--config", &config, "--for", "4s", "--baselines", &file]);
     assert_eq!((again.code, again.err.as_str()), (Some(0), ""), "{again:?}");
 }

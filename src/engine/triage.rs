@@ -14,7 +14,7 @@ use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
-/// Evaluations after which a clear answer means something.
+/// Evaluations from which on a clear answer means something.
 const LEAST_EVALUATIONS: u32 = 3;
 
 /// The triage of one moment.
@@ -79,8 +79,8 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
             .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()));
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
-    // Rules need three looks in a row, after a first that only has totals: who looked for less has not looked.
-    let looked = scene.evaluations > LEAST_EVALUATIONS;
+    // Rules need three looks in a row: who looked for less has not looked.
+    let looked = scene.evaluations >= LEAST_EVALUATIONS;
     if blind || unproven || !looked { Conclusion::Blind } else { Conclusion::Clear }
 }
 
@@ -154,8 +154,8 @@ fn next_step(
                 "nothing seen explains it: look at what no source covers, and at recent changes".to_owned()
             }
         },
-        (Conclusion::Blind, None, _) if scene.evaluations <= LEAST_EVALUATIONS => {
-            "look longer: the rules need three evaluations in a row, so at least five seconds".to_owned()
+        (Conclusion::Blind, None, _) if scene.evaluations < LEAST_EVALUATIONS => {
+            "look longer: the rules need three evaluations in a row, so at least three seconds".to_owned()
         }
         (Conclusion::Blind, None, _) => match unknown.first() {
             Some(row) => format!("no verdict without data on {}: {}", row.subject, row.missing),
