@@ -11,6 +11,7 @@ mod place;
 mod resolve;
 mod target;
 mod thresholds;
+mod undeclared;
 mod value;
 
 use std::path::{Path, PathBuf};

@@ -190,12 +190,38 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:6: 'objective_p99' = '0s' is met by no request: write for example '500ms'".to_owned(),
         ),
         (
+            "[[redis]]\nname = \"features\"\nurl = \"redis://h:1\"\n[[component]]\nsubject = \"service/a\"\ndepends_on = [\"redis/featurs\"]\n",
+            "hw.toml:6: 'redis/featurs' is declared nowhere: did you mean 'redis/features'? If not, give it a [[component]] of its own".to_owned(),
+        ),
+        (
+            "[[redis]]\nname = \"features\"\nurl = \"redis://h:1\"\n[[component]]\nsubject = \"service/a\"\nstages = { load = \"redis/feature\" }\n",
+            "hw.toml:6: 'redis/feature' is declared nowhere: did you mean 'redis/features'? If not, give it a [[component]] of its own".to_owned(),
+        ),
+        (
             "name = \"x\"\n",
             "hw.toml: nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)".to_owned(),
         ),
     ] {
         assert_eq!(complaints(text), [expected], "{text}");
     }
+}
+
+#[test]
+fn a_dependency_without_a_source_is_no_misspelling() {
+    let seen = |callee: &str, more: &str| {
+        let text = format!(
+            "[[redis]]\nname = \"features\"\nurl = \"redis://h:1\"\n[[metrics]]\ncomponent = \"service/ranker-b\"\nurl = \"http://h/metrics\"\n[[component]]\nsubject = \"queue/ranker-a\"\n[[component]]\nsubject = \"service/ranker-a\"\ndepends_on = [\"{callee}\"]\n{more}"
+        );
+        Config::parse(&text, "hw.toml").is_ok()
+    };
+    assert!(seen("redis/users", ""), "no name of its kind is like it");
+    assert!(seen("kafka/features", ""), "a name of another kind is another thing");
+    assert!(seen("queue/ranker-b", ""), "a service's page tells of its queue");
+    assert!(!seen("redis/features-2", ""));
+    assert!(
+        seen("redis/features-2", "[[component]]\nsubject = \"redis/features-2\"\n"),
+        "what is declared is meant"
+    );
 }
 
 #[test]

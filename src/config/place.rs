@@ -228,15 +228,20 @@ fn unknown_key(rest: &str) -> String {
 
 /// "unknown WHAT 'x': did you mean 'y'?", or all known names when none is near.
 pub(crate) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
-    let near = known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .filter(|(likeness, _)| *likeness > 0.8);
-    match near {
-        Some((_, candidate)) => format!("unknown {what} '{}': did you mean '{candidate}'?", clean(name)),
+    match nearest(name, known) {
+        Some(candidate) => format!("unknown {what} '{}': did you mean '{candidate}'?", clean(name)),
         None => format!("unknown {what} '{}': use one of {}", clean(name), known.join(", ")),
     }
+}
+
+/// The known name that a wrong one was probably meant to be.
+pub(super) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+    known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate))
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .map(|(_, candidate)| candidate)
 }
 
 fn clean(text: &str) -> String {

@@ -78,6 +78,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
             "nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)",
         );
     }
+    super::undeclared::complain_of_misspelt(&file.component, &components, &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     // What is kept of the file is shown to users; the secrets are in the specs now.
@@ -101,6 +102,11 @@ impl Components {
             self.order.push(subject.clone());
         }
         self.known.entry(subject.clone()).or_insert_with(|| Component::new(subject.clone()))
+    }
+
+    /// Those that have a table of their own; before [`Components::finish`] no others are known.
+    pub(super) fn declared(&self) -> impl Iterator<Item = &Subject> {
+        self.known.keys()
     }
 
     /// All of them: those only depended upon are added, and a declared queue is fed by its service's page.
@@ -357,7 +363,7 @@ fn component_subject(text: &str, path: &[&str], document: &mut Document<'_>) -> 
     }
 }
 
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':'))
 }
 
