@@ -175,7 +175,23 @@ fn each_wrong_input_has_its_sentence() {
         ),
         (
             &format!("{redis}[thresholds.shard-hot]\ncpu = -1\n"),
-            "hw.toml:5: 'cpu' = '-1' is not a threshold: write a number from 0".to_owned(),
+            "hw.toml:5: 'cpu' = '-1' is a share: write a number from 0 to 1".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-hot]\nskew = -1\n"),
+            "hw.toml:5: 'skew' = '-1' is not a threshold: write a number from 0".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.node-unreachable]\nsilence = inf\n"),
+            "hw.toml:5: 'silence' = 'inf' is not a threshold: write a number from 0".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-bandwidth]\nlink = 70\n"),
+            "hw.toml:5: 'link' = '70' is a share: write 0.7 for 70 %".to_owned(),
+        ),
+        (
+            &format!("{redis}[thresholds.shard-bandwidth]\nlink = 700\n"),
+            "hw.toml:5: 'link' = '700' is a share: write a number from 0 to 1".to_owned(),
         ),
         (
             &format!("{redis}[[component]]\nsubject = \"redis/f\"\nbaselines = {{ \"redis.cpu\" = 0.2 }}\n"),
@@ -222,6 +238,12 @@ fn a_dependency_without_a_source_is_no_misspelling() {
         seen("redis/features-2", "[[component]]\nsubject = \"redis/features-2\"\n"),
         "what is declared is meant"
     );
+}
+
+#[test]
+fn a_multiple_may_be_above_one_and_a_share_may_be_all() {
+    let text = "[[redis]]\nname = \"f\"\nurl = \"redis://h:1\"\n[thresholds.shard-bandwidth]\nlink = 1\nskew = 70\nfloor = 2e6\n";
+    assert_eq!(Config::parse(text, "hw.toml").unwrap().settings.thresholds["shard-bandwidth"]["skew"], 70.0);
 }
 
 #[test]

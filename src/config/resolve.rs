@@ -377,10 +377,16 @@ fn thresholds(written: &Thresholds, path: &[&str], document: &mut Document<'_>) 
         };
         for (name, value) in values {
             place.push(name);
-            if !known.is_empty() && !known.contains(&name.as_str()) {
-                document.complain(&place, unknown_name(&format!("'{rule}' threshold"), name, &known));
-            } else if !value.is_finite() || *value < 0.0 {
-                document.wrong(&place, "is not a threshold: write a number from 0");
+            match known.iter().find(|threshold| threshold.name == name) {
+                Some(threshold) => {
+                    if let Some(complaint) = super::thresholds::wrong_value(threshold, *value) {
+                        document.wrong(&place, complaint);
+                    }
+                }
+                None => {
+                    let names: Vec<&str> = known.iter().map(|threshold| threshold.name).collect();
+                    document.complain(&place, unknown_name(&format!("'{rule}' threshold"), name, &names));
+                }
             }
             place.pop();
         }
