@@ -335,6 +335,13 @@ fn a_wrong_password_is_69_tried_once_and_never_shown() {
         home.run(&["triage", &format!("redis://:wrong-4711@{address}"), "--for", "1h", "--log", "debug"]);
     assert_eq!(ran.code, Some(69), "{ran:?}");
     assert!(ran.out.contains("refused the password") && ran.out.contains("not tried again"), "{}", ran.out);
+    let doctor = home.run(&["doctor", &format!("redis://{address}")]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    assert!(
+        doctor.out.contains("HEADWATER_REDIS_PASSWORD") && doctor.out.contains("--redis-password-file"),
+        "a bare target has no password_env: {}",
+        doctor.out
+    );
     let from_environment = Ran::of(
         home.command(&["triage", &format!("redis://{address}"), "--for", "1h"])
             .env("HEADWATER_REDIS_PASSWORD", "wrong-4711")

@@ -94,14 +94,16 @@ fn explain(
         "WRONGPASS" => (
             FaultKind::Auth,
             format!(
-                "'{address}' refused the password of user '{user}': correct username and password_env or \
-                 password_file; it is not tried again"
+                "'{address}' refused the password of user '{user}': correct HEADWATER_REDIS_PASSWORD or \
+                 --redis-password-file, in a configuration username and password_env or password_file; it is not \
+                 tried again"
             ),
         ),
         "NOAUTH" => (
             FaultKind::Auth,
             format!(
-                "'{address}' wants a password: set password_env or password_file, and username for an ACL user"
+                "'{address}' wants a password: set HEADWATER_REDIS_PASSWORD or --redis-password-file, in a \
+                 configuration password_env or password_file; and the username of an ACL user"
             ),
         ),
         "NOPERM" => (
@@ -186,8 +188,12 @@ mod tests {
     #[test]
     fn every_code_word_has_its_kind_and_its_fix() {
         let cases = [
-            ("-WRONGPASS invalid username-password pair\r\n", FaultKind::Auth, "password_env"),
-            ("-NOAUTH Authentication required.\r\n", FaultKind::Auth, "password_file"),
+            (
+                "-WRONGPASS invalid username-password pair\r\n",
+                FaultKind::Auth,
+                "--redis-password-file, in a configuration username",
+            ),
+            ("-NOAUTH Authentication required.\r\n", FaultKind::Auth, "set HEADWATER_REDIS_PASSWORD or"),
             ("-NOPERM User mon has no permissions\r\n", FaultKind::Denied, "ACL SETUSER watcher +info"),
             ("-BUSY Valkey is busy running a script\r\n", FaultKind::Busy, "SCRIPT KILL"),
             ("-LOADING Redis is loading the dataset in memory\r\n", FaultKind::Busy, "loading"),
