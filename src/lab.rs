@@ -325,7 +325,8 @@ impl Parts {
                 let failed = written.err().map_or_else(String::new, |error| format!(" ({error})"));
                 format!(
                     "{profile} has {bytes} bytes now{failed} and is read {rate:.1} times a second with {item}; \
-                     both are on the shard of {address}, whose link carries {capacity:.1}"
+                     both are on the shard of {address}, whose link carries \
+                     {capacity:.1} of them a second"
                 )
             }
             Fault::SlowStage { stages, milliseconds } => {
