@@ -11,6 +11,8 @@ pub mod redis;
 mod tls_words;
 
 use std::future::Future;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use headwater_engine::reading::{Event, Reading};
@@ -101,7 +103,33 @@ async fn ask_watching_the_clock(source: &mut impl Source, interval: Duration, ou
     answer.await
 }
 
-/// The observer's clock.
+/// The observer's clock: the wall clock, but one that is set back does not take readings with it, because points that
+/// are older than the last one would be dropped. Set forward, as after a sleep of the machine, it follows.
 pub fn now() -> Moment {
-    Moment(jiff::Timestamp::now().as_millisecond())
+    static START: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
+    static AHEAD_MS: AtomicI64 = AtomicI64::new(i64::MIN);
+    let running_ms = i64::try_from(START.elapsed().as_millis()).unwrap_or(i64::MAX);
+    never_back(&AHEAD_MS, running_ms, jiff::Timestamp::now().as_millisecond())
+}
+
+/// The time of a clock that runs steadily and was furthest behind the wall clock by `ahead_ms`.
+fn never_back(ahead_ms: &AtomicI64, running_ms: i64, wall_ms: i64) -> Moment {
+    let ahead = wall_ms.saturating_sub(running_ms);
+    Moment(running_ms.saturating_add(ahead_ms.fetch_max(ahead, Ordering::Relaxed).max(ahead)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on_and_one_that_is_set_forward_is_followed() {
+        let ahead = AtomicI64::new(i64::MIN);
+        let at = |running_ms, wall_ms| never_back(&ahead, running_ms, wall_ms).0;
+        assert_eq!(at(0, 1_000_000), 1_000_000);
+        assert_eq!(at(500, 1_000_500), 1_000_500);
+        assert_eq!(at(1_000, 400_000), 1_001_000);
+        assert_eq!(at(2_000, 9_000_000), 9_000_000);
+        assert_eq!(at(2_500, 9_000_400), 9_000_500);
+    }
 }
