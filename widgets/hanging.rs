@@ -113,13 +113,8 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::drawn;
     use proptest::prelude::*;
-
-    fn drawn(part: Hanging<'_>, width: u16, height: u16) -> Buffer {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        part.render(buffer.area, &mut buffer);
-        buffer
-    }
 
     #[test]
     fn text_hangs_beside_its_label() {

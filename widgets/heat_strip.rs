@@ -55,15 +55,10 @@ impl Widget for HeatStrip<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::drawn;
     use ratatui::style::Color;
 
     const VALUES: [Option<f64>; 6] = [Some(0.0), Some(0.34), None, Some(0.6), Some(1.0), Some(7.0)];
-
-    fn drawn(strip: HeatStrip<'_>, width: u16, height: u16) -> Buffer {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        strip.render(buffer.area, &mut buffer);
-        buffer
-    }
 
     #[test]
     fn the_newest_value_stands_at_the_right_edge_and_a_gap_is_blank() {

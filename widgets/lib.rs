@@ -4,6 +4,8 @@
 //! with the call; a meaning is always carried by a glyph or a word as well, so each widget can be read without
 //! any colour.
 
+#[cfg(test)]
+mod drawn;
 pub mod glyphs;
 pub mod hanging;
 pub mod heat_strip;

@@ -95,13 +95,8 @@ fn put(buffer: &mut Buffer, x: u16, y: u16, end: u16, text: &str, style: Style, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::drawn;
     use ratatui::style::{Color, Modifier};
-
-    fn drawn(line: MarkedLine<'_>, width: u16, height: u16) -> Buffer {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        line.render(buffer.area, &mut buffer);
-        buffer
-    }
 
     #[test]
     fn texts_stand_in_a_column() {

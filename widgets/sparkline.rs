@@ -76,12 +76,7 @@ impl Widget for Sparkline<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn drawn(line: Sparkline<'_>, width: u16, height: u16) -> Buffer {
-        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        line.render(buffer.area, &mut buffer);
-        buffer
-    }
+    use crate::drawn::drawn;
 
     #[test]
     fn a_gap_is_blank_and_a_zero_is_not() {

@@ -133,11 +133,7 @@ impl Findings {
         let stirs = |finding: &Finding| matches!(finding.state, State::Pending | State::Firing);
         let wholes: Vec<Subject> = std::iter::successors(subject.parent(), Subject::parent).collect();
         RULES.iter().zip(&self.rows).filter(|(rule, _)| rules.contains(&rule.id)).any(|(_, row)| {
-            let parts = row
-                .range(subject.clone()..)
-                .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
-                .filter(|(part, _)| subject.contains(part))
-                .map(|(_, finding)| finding);
+            let parts = subject.within(row).map(|(_, finding)| finding);
             parts.chain(wholes.iter().filter_map(|whole| row.get(whole))).any(stirs)
         })
     }

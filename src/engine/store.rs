@@ -234,9 +234,7 @@ impl Store {
 
     /// Every subject that has a series and is `root` or a part of it, in order.
     pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
-        let from_root = self.index.range::<Subject, _>(root..).map(|(subject, _)| subject);
-        let named_so = from_root.take_while(|subject| subject.as_str().starts_with(root.as_str()));
-        named_so.filter(|subject| root.contains(subject)).cloned().collect()
+        root.within(&self.index).map(|(subject, _)| subject.clone()).collect()
     }
 
     /// Forgets everything about a subject that has left for good.

@@ -4,6 +4,8 @@
 //! `service/ranker`, `service/ranker@10.0.0.5:8000`, `redis/features#2`, `redis/features#2@10.0.3.14:6379`,
 //! `edge/ranker>redis/features`.
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -164,6 +166,18 @@ impl Subject {
         other.0.strip_prefix(&*self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']))
     }
 
+    /// The entries of a map whose keys are this subject or a part of it, in order; the others are not walked over,
+    /// because a part's written form begins with that of its whole.
+    pub fn within<'map, K: Borrow<Self> + Ord, V>(
+        &self,
+        map: &'map BTreeMap<K, V>,
+    ) -> impl Iterator<Item = (&'map Self, &'map V)> + Clone {
+        map.range::<Self, _>(self..)
+            .map(|(key, value)| (key.borrow(), value))
+            .take_while(|(key, _)| key.0.starts_with(&*self.0))
+            .filter(|(key, _)| self.contains(key))
+    }
+
     fn without_instance(&self) -> &str {
         self.0.split_once('@').map_or(&*self.0, |(rest, _)| rest)
     }
@@ -240,6 +254,20 @@ mod tests {
         assert!(cluster.contains(&shard) && shard.contains(&shard.instance("[::1]:6379")));
         assert!(!shard.contains(&cluster.shard(12)));
         assert!(!cluster.contains(&"redis/features-old".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_walk_meets_the_parts_and_no_longer_name_between_them() {
+        let names =
+            ["redis/a", "redis/a#1", "redis/a#1@h:1", "redis/a#12", "redis/a-old", "redis/a@h:2", "redis/b"];
+        let map: BTreeMap<Subject, usize> =
+            names.iter().enumerate().map(|(place, name)| (name.parse().unwrap(), place)).collect();
+        let found = |root: &str| -> Vec<usize> {
+            root.parse::<Subject>().unwrap().within(&map).map(|(_, place)| *place).collect()
+        };
+        assert_eq!(found("redis/a"), [0, 1, 3, 2, 5]);
+        assert_eq!(found("redis/a#1"), [1, 2]);
+        assert_eq!(found("redis/c"), [0; 0]);
     }
 
     #[test]

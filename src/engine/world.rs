@@ -76,7 +76,9 @@ impl World {
         {
             state.fault = None;
         }
-        let clocks_apart_ms = reading.source_clock_us.map(|clock| reading.at.0 - (clock / 1_000) as i64);
+        // A server may claim any time at all.
+        let clocks_apart_ms =
+            reading.source_clock_us.map(|clock| reading.at.0.saturating_sub_unsigned(clock / 1_000));
         let mut before: Option<&Subject> = None;
         for sample in told() {
             if before != Some(&sample.subject) {
@@ -223,11 +225,7 @@ impl World {
 
     /// The subjects with data that are `subject` or a part of it, in order.
     pub fn parts(&self, subject: &Subject) -> impl Iterator<Item = (&Subject, Moment)> {
-        self.data
-            .range(subject.clone()..)
-            .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
-            .filter(|(part, _)| subject.contains(part))
-            .map(|(part, at)| (part, *at))
+        subject.within(&self.data).map(|(part, at)| (part, *at))
     }
 
     /// Every component that any source gave numbers about, without Headwater itself.
@@ -238,10 +236,7 @@ impl World {
 
     /// The faults and latenesses of `subject`'s sources, worst first, as one sentence each.
     pub fn troubles(&self, subject: &Subject, now: Moment) -> Vec<String> {
-        let within = self.sources.range::<Subject, _>(subject..).map(|(_, state)| state);
-        let faults = within
-            .take_while(|state| state.source.as_str().starts_with(subject.as_str()))
-            .filter(|state| subject.contains(&state.source));
+        let faults = subject.within(&self.sources).map(|(_, state)| state);
         let mut troubles: Vec<String> = faults
             .clone()
             .filter_map(|state| state.fault.as_ref())
@@ -253,13 +248,6 @@ impl World {
         }));
         troubles.dedup();
         troubles
-    }
-
-    /// The shard that owns a slot in a deployment.
-    pub fn owner_of(&self, cluster: &Subject, slot: u16) -> Option<&Shard> {
-        self.shards(cluster)
-            .iter()
-            .find(|shard| shard.slots.iter().any(|(first, last)| (*first..=*last).contains(&slot)))
     }
 }
 
@@ -349,6 +337,18 @@ mod tests {
         }
         assert_eq!(world.slow_logs().of(&node()).count(), 3);
         assert_eq!(world.slow_logs().of(&node()).next().unwrap().at, Moment(999_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_out_of_all_bounds_is_survived() {
+        for (at, clock) in [(i64::MIN, u64::MAX), (i64::MAX, 0), (i64::MIN, 0), (0, u64::MAX)] {
+            let mut world = World::default();
+            let mut reading = Reading::new(node(), Moment(at));
+            reading.source_clock_us = Some(clock);
+            reading.sample(&node(), REDIS_COMMANDS, Value::Counter(1.0));
+            world.take(&reading);
+            assert_eq!(world.last_data(&node()), Some(Moment(at)));
+        }
     }
 
     #[test]

@@ -71,12 +71,8 @@ fn parts(scene: &Scene<'_>, component: &Subject) -> Vec<Subject> {
 /// The findings that decide on a subject: of the rules that name a mechanism or support one, on it or on its
 /// parts; where no such rule watches its kind, those of circumstances.
 fn deciding<'a>(subject: &Subject, rows: &Rows<'a>) -> Vec<&'a Finding> {
-    let within: Vec<&Finding> = rows
-        .range::<&Subject, _>(subject..)
-        .take_while(|(part, _)| part.as_str().starts_with(subject.as_str()))
-        .filter(|(part, _)| subject.contains(part))
-        .flat_map(|(_, findings)| findings.iter().copied())
-        .collect();
+    let within: Vec<&Finding> =
+        subject.within(rows).flat_map(|(_, findings)| findings.iter().copied()).collect();
     let of = |natures: &[Nature]| -> Vec<&'a Finding> {
         within.iter().copied().filter(|finding| natures.contains(&finding.rule.nature)).collect()
     };
