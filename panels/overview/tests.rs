@@ -118,17 +118,7 @@ fn incident() -> Snapshot {
         clustered: true,
         shards: vec![Shard { subject: shard, slots: vec![], nodes: vec![node] }],
     };
-    Snapshot {
-        at: AT,
-        report,
-        rules: vec![],
-        topologies: vec![topology],
-        sources: vec![],
-        scans: vec![],
-        slow_commands: vec![],
-        scans_wanted: vec![],
-        history: (0, 0),
-    }
+    Snapshot { topologies: [topology].into(), ..Snapshot::of(report) }
 }
 
 fn drawn(snapshot: &Snapshot, palette: Palette, width: u16, height: u16) -> String {
@@ -192,8 +182,8 @@ fn an_incident_at_60x16_without_colour_in_ascii() {
 #[test]
 fn a_calm_deployment() {
     let mut snapshot = incident();
-    snapshot.report.verdicts.retain(|row| row.verdict == Verdict::Innocent);
-    snapshot.report = Report {
+    std::sync::Arc::make_mut(&mut snapshot.report).verdicts.retain(|row| row.verdict == Verdict::Innocent);
+    snapshot = Snapshot::of(Report {
         conclusion: Conclusion::Clear,
         shape: Shape { kind: ShapeKind::Calm, sentence: "p99 0.17 s, no errors".into() },
         symptom: None,
@@ -201,8 +191,8 @@ fn a_calm_deployment() {
         chain: vec![],
         unknown: vec![],
         next_step: "nothing to do".into(),
-        ..snapshot.report
-    };
+        ..(*snapshot.report).clone()
+    });
     insta::assert_snapshot!(drawn(&snapshot, Palette::dark(Glyphs::Unicode), 60, 7), @r#"
     o nothing guilty   14:07:20 UTC   ranker-prod
     shape      calm: p99 0.17 s, no errors

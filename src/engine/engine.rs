@@ -13,14 +13,16 @@ use crate::metric::{
     REQUESTS,
 };
 use crate::peers::typical;
-use crate::reading::{Input, Reading};
+use crate::reading::{Input, OperatorAct, Reading};
 use crate::rules::{Limits, Nature, RULES, Watches};
 use crate::scene::Scene;
 use crate::settings::{BaselineRow, Baselines, Settings};
+use crate::signal::Signals;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::time::Moment;
+use crate::timeline::{Frame, Timeline};
 use crate::triage;
 use crate::world::World;
 
@@ -30,6 +32,9 @@ const KEPT_AFTER_SYMPTOM: Duration = Duration::from_secs(600);
 /// Series that nobody tells anything of are looked for this often, and forgotten after this long.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 const UNSEEN_FOR: Duration = Duration::from_secs(86_400);
+
+/// Marks and notes that are kept; of more the newest.
+const ACTS_KEPT: usize = 1_000;
 
 /// Slow-log entries in a snapshot.
 const SLOW_COMMANDS_SHOWN: usize = 200;
@@ -41,11 +46,14 @@ const SAVED_LEVELS: &[crate::metric::Metric] =
 /// The engine.
 #[derive(Debug)]
 pub struct Engine {
-    settings: Settings,
+    settings: Arc<Settings>,
     saved: Baselines,
     store: Store,
     world: World,
     findings: Findings,
+    signals: Signals,
+    timeline: Timeline,
+    acts: Arc<[OperatorAct]>,
     began: Option<Moment>,
     /// The latest span in which nothing was pending or firing, and whether it still lasts.
     calm: Option<(Moment, Moment)>,
@@ -63,10 +71,13 @@ impl Engine {
     pub fn new(settings: Settings, baselines: Baselines) -> Self {
         Self {
             store: Store::new(settings.interval, settings.store_budget),
-            settings,
+            settings: Arc::new(settings),
             saved: baselines,
             world: World::default(),
             findings: Findings::default(),
+            signals: Signals::default(),
+            timeline: Timeline::default(),
+            acts: Arc::default(),
             began: None,
             calm: None,
             calm_lasts: false,
@@ -82,7 +93,7 @@ impl Engine {
     pub fn take(&mut self, input: &Input) {
         match input {
             Input::Reading(reading) => self.take_reading(reading),
-            Input::Act(_) => {}
+            Input::Act(act) => self.take_act(act),
             Input::Tick(now) => self.evaluate(*now),
         }
     }
@@ -146,8 +157,15 @@ impl Engine {
         }
     }
 
+    /// Keeps what the operator did; acts change no verdict.
+    fn take_act(&mut self, act: &OperatorAct) {
+        let kept = self.acts.len().min(ACTS_KEPT - 1);
+        let newest = &self.acts[self.acts.len() - kept..];
+        self.acts = newest.iter().chain([act]).cloned().collect();
+    }
+
     fn evaluate(&mut self, now: Moment) {
-        self.began.get_or_insert(now);
+        let began = *self.began.get_or_insert(now);
         self.evaluations = self.evaluations.saturating_add(1);
         if self.swept.is_none_or(|swept| now.since(swept) >= SWEEP_EVERY) {
             self.swept = Some(now);
@@ -171,18 +189,36 @@ impl Engine {
             self.findings.keep_only(place, &watched, now);
         }
         self.keep_time(now);
+        let mut signals = std::mem::take(&mut self.signals);
         let scene = self.scene(now, &graph, groups);
         let report = triage::report(&scene);
+        let scans_wanted = triage::scans_wanted(&scene, &report);
+        let present = signals.take(&scene);
+        self.signals = signals;
+        let frame = Frame {
+            at: now,
+            report: Arc::new(report),
+            rules: self.findings.states(),
+            sources: self.world.sources().cloned().collect(),
+        };
+        self.timeline.push(frame.clone());
         self.snapshot = Some(Arc::new(Snapshot {
             at: now,
-            scans_wanted: triage::scans_wanted(&scene, &report),
-            report,
-            rules: self.findings.states(),
+            gone_back_from: None,
+            began,
+            settings: Arc::clone(&self.settings),
+            report: frame.report,
+            rules: frame.rules,
             topologies: self.world.topologies().cloned().collect(),
-            sources: self.world.sources().cloned().collect(),
+            sources: frame.sources,
+            signals: present,
             scans: self.world.scans().cloned().collect(),
-            slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN),
-            history: (self.store.bytes(), self.store.budget().bytes()),
+            slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
+            scans_wanted,
+            acts: Arc::clone(&self.acts),
+            history: self.store.history(),
+            timeline: self.timeline.clone(),
+            kept: self.store.kept(),
         }));
     }
 

@@ -1,6 +1,7 @@
 //! The life of findings: pending, firing, ended; kept until the symptom they may explain has ended.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::report::Since;
@@ -144,7 +145,7 @@ impl Findings {
     }
 
     /// The live state of every rule, for screens.
-    pub fn states(&self) -> Vec<RuleState> {
+    pub fn states(&self) -> Arc<[RuleState]> {
         self.iter()
             .map(|finding| {
                 let (state, detail) = match &finding.state {

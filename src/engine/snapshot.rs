@@ -1,32 +1,112 @@
 //! One evaluation's outcome: plain data for screens and reports.
 
-use crate::reading::{Scan, SlowCommand, Topology};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
 use crate::report::Report;
+use crate::settings::Settings;
+use crate::signal::Signal;
+use crate::store::History;
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
+use crate::timeline::Timeline;
 
 /// Everything that can be shown about one moment; freezing the screen is keeping an old one.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The moment of the evaluation.
     pub at: Moment,
+    /// The moment of the newest evaluation, when this snapshot was gone back to.
+    pub gone_back_from: Option<Moment>,
+    /// The first moment of which the engine was told anything.
+    pub began: Moment,
+    /// What was declared.
+    pub settings: Arc<Settings>,
     /// The triage.
-    pub report: Report,
+    pub report: Arc<Report>,
     /// Live state of every rule on every subject that it watches.
-    pub rules: Vec<RuleState>,
+    pub rules: Arc<[RuleState]>,
     /// The Redis deployments.
-    pub topologies: Vec<Topology>,
+    pub topologies: Arc<[Topology]>,
     /// Every source with its age and faults.
-    pub sources: Vec<SourceState>,
+    pub sources: Arc<[SourceState]>,
+    /// The numbers that say how callers are, in the order of [`SIGNALS`](crate::signal::SIGNALS).
+    pub signals: Vec<Signal>,
     /// Scans for big keys, one a shard.
     pub scans: Vec<Scan>,
     /// Newest entries of all slow logs with the node they came from, newest first.
-    pub slow_commands: Vec<(Subject, SlowCommand)>,
+    pub slow_commands: Arc<[(Subject, SlowCommand)]>,
     /// Shards on which a big-key scan would tell more; the application decides whether to run it.
     pub scans_wanted: Vec<Subject>,
-    /// Bytes of history held, and the budget.
-    pub history: (usize, usize),
+    /// What the operator marked and noted, oldest first.
+    pub acts: Arc<[OperatorAct]>,
+    /// Every level and rate over time.
+    pub history: History,
+    /// What was said at earlier moments.
+    pub timeline: Timeline,
+    /// How much history is kept.
+    pub kept: Kept,
+}
+
+/// How much history is kept, of what and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes held now.
+    pub bytes: usize,
+    /// Bytes that may be held.
+    pub budget: usize,
+    /// Number of series.
+    pub series: usize,
+    /// How far back each series keeps every point.
+    pub points_for: Duration,
+    /// How far back each series keeps bins of ten seconds.
+    pub fine_for: Duration,
+    /// How far back each series keeps bins of one minute.
+    pub coarse_for: Duration,
+}
+
+impl Snapshot {
+    /// A snapshot in which nothing is known but a triage.
+    pub fn of(report: Report) -> Self {
+        Self {
+            at: report.at,
+            gone_back_from: None,
+            began: report.at,
+            settings: Arc::default(),
+            report: Arc::new(report),
+            rules: Arc::default(),
+            topologies: Arc::default(),
+            sources: Arc::default(),
+            signals: vec![],
+            scans: vec![],
+            slow_commands: Arc::default(),
+            scans_wanted: vec![],
+            acts: Arc::default(),
+            history: History::default(),
+            timeline: Timeline::default(),
+            kept: Kept::default(),
+        }
+    }
+
+    /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
+    /// Topologies and scans are those of today. `None` before the first frame that is kept.
+    pub fn back_to(&self, moment: Moment) -> Option<Self> {
+        let frame = self.timeline.at(moment)?;
+        let before = |at: Moment| at <= frame.at;
+        Some(Self {
+            at: frame.at,
+            gone_back_from: Some(self.gone_back_from.unwrap_or(self.at)),
+            report: Arc::clone(&frame.report),
+            rules: Arc::clone(&frame.rules),
+            sources: Arc::clone(&frame.sources),
+            signals: self.signals.iter().map(|signal| signal.back_to(frame.at)).collect(),
+            slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
+            acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
+            ..self.clone()
+        })
+    }
 }
 
 /// A rule's state on one subject.

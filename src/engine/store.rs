@@ -7,6 +7,7 @@
 
 mod budget;
 mod cumulative;
+mod history;
 mod points;
 
 use std::collections::BTreeMap;
@@ -14,12 +15,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use budget::Budget;
+pub(crate) use budget::Caps;
 use cumulative::Cumulative;
-pub use points::{Bin, Chunk, Points};
+pub use history::History;
+pub use points::{Bin, Chunk, Points, Trace};
 
 use crate::histogram::Histogram;
 use crate::metric::{Metric, MetricName};
 use crate::reading::{Reading, Sample, Value};
+use crate::snapshot::Kept;
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -33,6 +37,9 @@ pub const SHORTEST_LIFE_INTERVALS: u32 = 30;
 
 /// A metric and the stage, command or other part: what tells a subject's series apart.
 type SeriesName = (MetricName, Option<RemoteText>);
+
+/// Per subject, its series in order of metric and part, with their places: subjects are many and their names long.
+type Index = BTreeMap<Subject, Vec<(SeriesName, usize)>>;
 
 /// One value with its moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,8 +55,7 @@ pub struct Seen {
 pub struct Store {
     interval: Duration,
     budget: Budget,
-    /// Per subject, its series in order of metric and part: subjects are many and their names long.
-    index: BTreeMap<Subject, Vec<(SeriesName, usize)>>,
+    index: Arc<Index>,
     count: usize,
     series: Vec<Series>,
     /// Places in `series` whose subject was forgotten.
@@ -92,7 +98,7 @@ impl Store {
         Self {
             interval,
             budget: Budget::new(budget_bytes),
-            index: BTreeMap::new(),
+            index: Arc::default(),
             count: 0,
             series: vec![],
             free: vec![],
@@ -126,9 +132,9 @@ impl Store {
 
     fn find_or_add(&mut self, sample: &Sample) -> usize {
         let name: SeriesName = (sample.metric.clone(), sample.part.clone());
-        let of_subject = self.index.entry(sample.subject.clone()).or_default();
-        let place = match of_subject.binary_search_by(|(known, _)| known.cmp(&name)) {
-            Ok(found) => return of_subject[found].1,
+        let known = self.index.get(&sample.subject).map_or(&[][..], Vec::as_slice);
+        let place = match known.binary_search_by(|(known, _)| known.cmp(&name)) {
+            Ok(found) => return known[found].1,
             Err(place) => place,
         };
         let data = match sample.value {
@@ -147,18 +153,16 @@ impl Store {
                 self.series.len() - 1
             }
         };
-        of_subject.insert(place, (name, slot));
+        // A snapshot that still holds the index makes us copy it; series appear seldom once a target is known.
+        let index = Arc::make_mut(&mut self.index);
+        index.entry(sample.subject.clone()).or_default().insert(place, (name, slot));
         self.count += 1;
         self.budget.resize(self.count);
         slot
     }
 
     fn find(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Series> {
-        let of_subject = self.index.get(subject)?;
-        let place = of_subject.binary_search_by(|((known, known_part), _)| {
-            known.cmp(&MetricName::Known(metric)).then_with(|| known_part.as_ref().cmp(&part))
-        });
-        place.ok().map(|place| &self.series[of_subject[place].1])
+        history::place(&self.index, subject, metric, part).map(|place| &self.series[place])
     }
 
     /// The points of a level or a rate.
@@ -234,12 +238,15 @@ impl Store {
 
     /// Every subject that has a series and is `root` or a part of it, in order.
     pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
-        root.within(&self.index).map(|(subject, _)| subject.clone()).collect()
+        root.within(&*self.index).map(|(subject, _)| subject.clone()).collect()
     }
 
     /// Forgets everything about a subject that has left for good.
     pub fn forget(&mut self, subject: &Subject) {
-        for (_, slot) in self.index.remove(subject).unwrap_or_default() {
+        if !self.index.contains_key(subject) {
+            return;
+        }
+        for (_, slot) in Arc::make_mut(&mut self.index).remove(subject).unwrap_or_default() {
             self.series[slot].data = Data::Level(Points::default());
             self.free.push(slot);
             self.count -= 1;
@@ -251,7 +258,7 @@ impl Store {
     /// Forgets the series that nobody has told anything of since `before`: labels come and go.
     pub fn forget_unseen(&mut self, before: Moment) {
         let Self { index, series, free, count, .. } = self;
-        index.retain(|_, of_subject| {
+        Arc::make_mut(index).retain(|_, of_subject| {
             of_subject.retain(|(_, slot)| {
                 let stays = series[*slot].last_told().is_none_or(|at| at >= before);
                 if !stays {
@@ -265,6 +272,31 @@ impl Store {
         });
         self.layouts.clear();
         self.budget.resize(self.count);
+    }
+
+    /// Handles to everything that is kept now, for a snapshot.
+    pub fn history(&self) -> History {
+        let trace = |series: &Series| match &series.data {
+            Data::Level(points) | Data::Rate { points, .. } => points.trace().clone(),
+            Data::Buckets(_) => Trace::default(),
+        };
+        History::new(Arc::clone(&self.index), self.series.iter().map(trace).collect())
+    }
+
+    /// How much history is kept, of what and for how long.
+    pub fn kept(&self) -> Kept {
+        let caps = self.budget.caps();
+        let bins = |count: usize, length_ms: i64| {
+            Duration::from_millis(length_ms.unsigned_abs()) * u32::try_from(count).unwrap_or(u32::MAX)
+        };
+        Kept {
+            bytes: self.bytes(),
+            budget: self.budget.bytes(),
+            series: self.count,
+            points_for: self.interval * u32::try_from(caps.points).unwrap_or(u32::MAX),
+            fine_for: bins(caps.fine_bins, points::FINE_BIN_MS),
+            coarse_for: bins(caps.coarse_bins, points::COARSE_BIN_MS),
+        }
     }
 
     /// Number of series.
@@ -306,7 +338,7 @@ impl Series {
         restarted: bool,
         uptime: Option<Duration>,
         spans: &Spans,
-        caps: budget::Caps,
+        caps: Caps,
     ) {
         match (&mut self.data, value) {
             (Data::Level(points), Value::Gauge(level)) => points.push(reading.at, *level, caps),

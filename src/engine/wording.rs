@@ -162,7 +162,7 @@ pub fn names(subjects: &[&Subject]) -> String {
 /// What is wrong with the sources, one a line: present faults with their reason, and answers that are overdue.
 pub fn troubles(snapshot: &Snapshot) -> Vec<String> {
     let mut lines = vec![];
-    for source in &snapshot.sources {
+    for source in snapshot.sources.iter() {
         if let Some((_, fault)) = &source.fault {
             lines.push(format!("{}: {}", source.source, fault.message));
         } else if let Some(since) = source.late_since {
@@ -175,7 +175,7 @@ pub fn troubles(snapshot: &Snapshot) -> Vec<String> {
 /// What targets do not offer, one a line, each said once whatever the number of nodes.
 pub fn unavailable(snapshot: &Snapshot) -> Vec<String> {
     let mut lines: Vec<(String, Vec<&Subject>)> = vec![];
-    for source in &snapshot.sources {
+    for source in snapshot.sources.iter() {
         for (what, why) in &source.unavailable {
             let line = format!("{what}: {why}");
             match lines.iter_mut().find(|(known, _)| *known == line) {

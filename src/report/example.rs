@@ -94,25 +94,21 @@ pub(super) fn incident() -> Snapshot {
     };
     let fault = Fault { kind: FaultKind::Unreachable, message: "connection refused: start it".into() };
     Snapshot {
-        at: AT,
-        report,
-        rules: vec![],
-        topologies: vec![Topology {
+        topologies: [Topology {
             cluster: subject("redis/features"),
             clustered: true,
             shards: vec![Shard { subject: shard, slots: vec![], nodes: vec![node] }],
-        }],
-        sources: vec![SourceState {
+        }]
+        .into(),
+        sources: [SourceState {
             source: subject("client/load@127.0.0.1:9"),
             last_data: None,
             late_since: None,
             fault: Some((AT, fault)),
             dialects: vec![],
             unavailable: vec![("SLOWLOG".into(), "the ACL user may not".into())],
-        }],
-        scans: vec![],
-        slow_commands: vec![],
-        scans_wanted: vec![],
-        history: (0, 0),
+        }]
+        .into(),
+        ..Snapshot::of(report)
     }
 }

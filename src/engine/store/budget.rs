@@ -22,8 +22,11 @@ pub struct Caps {
     pub scrape_bytes: usize,
 }
 
-/// Enough for any rule and screen: half an hour of points at 1 Hz, six hours and a day of bins.
-const MOST: Caps = Caps { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440, scrape_bytes: 256 * 1024 };
+impl Caps {
+    /// Enough for any rule and screen: half an hour of points at 1 Hz, six hours and a day of bins.
+    pub(crate) const MOST: Self =
+        Self { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440, scrape_bytes: 256 * 1024 };
+}
 
 /// Below this the rules would go blind, so the budget yields: a minute of points, five and ten minutes of bins.
 const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10, scrape_bytes: 8 * 1024 };
@@ -31,17 +34,17 @@ const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10, scrape_by
 impl Budget {
     /// A budget of `bytes` with no series yet.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, caps: MOST }
+        Self { bytes, caps: Caps::MOST }
     }
 
     /// Shares the budget among this many series: half for points, a quarter for each tier of bins.
     pub(super) fn resize(&mut self, series: usize) {
         let share = self.bytes / series.max(1);
         self.caps = Caps {
-            points: (share / 2 / POINT_BYTES).clamp(LEAST.points, MOST.points),
-            fine_bins: (share / 4 / BIN_BYTES).clamp(LEAST.fine_bins, MOST.fine_bins),
-            coarse_bins: (share / 4 / BIN_BYTES).clamp(LEAST.coarse_bins, MOST.coarse_bins),
-            scrape_bytes: share.clamp(LEAST.scrape_bytes, MOST.scrape_bytes),
+            points: (share / 2 / POINT_BYTES).clamp(LEAST.points, Caps::MOST.points),
+            fine_bins: (share / 4 / BIN_BYTES).clamp(LEAST.fine_bins, Caps::MOST.fine_bins),
+            coarse_bins: (share / 4 / BIN_BYTES).clamp(LEAST.coarse_bins, Caps::MOST.coarse_bins),
+            scrape_bytes: share.clamp(LEAST.scrape_bytes, Caps::MOST.scrape_bytes),
         };
     }
 
@@ -64,10 +67,10 @@ mod tests {
     fn more_series_keep_less_history_each_but_never_too_little() {
         let mut budget = Budget::new(96 << 20);
         budget.resize(200);
-        assert_eq!(budget.caps(), MOST);
+        assert_eq!(budget.caps(), Caps::MOST);
         budget.resize(35_000);
         let caps = budget.caps();
-        assert!(caps.points < MOST.points && caps.points > LEAST.points);
+        assert!(caps.points < Caps::MOST.points && caps.points > LEAST.points);
         assert!(
             35_000 * (caps.points * POINT_BYTES + (caps.fine_bins + caps.coarse_bins) * BIN_BYTES)
                 <= 96 << 20

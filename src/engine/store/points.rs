@@ -17,8 +17,8 @@ pub(super) const POINT_BYTES: usize = size_of::<Point>();
 pub(super) const BIN_BYTES: usize = size_of::<Bin>();
 
 /// Milliseconds of a fine and of a coarse bin.
-const FINE_BIN_MS: i64 = 10_000;
-const COARSE_BIN_MS: i64 = 60_000;
+pub(super) const FINE_BIN_MS: i64 = 10_000;
+pub(super) const COARSE_BIN_MS: i64 = 60_000;
 
 /// One point, relative to its chunk's start: 8 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -49,13 +49,27 @@ pub struct Bin {
     pub count: u32,
 }
 
-/// The history of one series.
+/// The history of one series, as a snapshot holds it: two shared handles.
 #[derive(Clone, Debug, Default)]
-pub struct Points {
-    sealed: VecDeque<Arc<Chunk>>,
+pub struct Trace {
+    past: Arc<Past>,
     tail: Option<Arc<Chunk>>,
+}
+
+/// What no longer changes, but for new pieces at its end and old ones that are let go.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    sealed: VecDeque<Arc<Chunk>>,
     fine: VecDeque<Bin>,
     coarse: VecDeque<Bin>,
+}
+
+/// The history of one series, as the store keeps it: a trace and the bins that are still being filled.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    trace: Trace,
+    open_fine: Option<Bin>,
+    open_coarse: Option<Bin>,
 }
 
 impl Chunk {
@@ -71,48 +85,21 @@ impl Chunk {
     }
 }
 
-impl Points {
-    /// Appends a value; one that is no number that a point can hold, or not newer than the last, leaves no point.
-    pub(super) fn push(&mut self, at: Moment, value: f64, caps: Caps) {
-        let value = value as f32;
-        if !value.is_finite() || self.latest().is_some_and(|last| at <= last.at) {
-            return;
-        }
-        put_in_bin(&mut self.fine, FINE_BIN_MS, at, value, caps.fine_bins);
-        put_in_bin(&mut self.coarse, COARSE_BIN_MS, at, value, caps.coarse_bins);
-        let fits = self.tail.as_ref().is_some_and(|tail| {
-            tail.points.len() < CHUNK_POINTS && u32::try_from(at.0.saturating_sub(tail.start.0)).is_ok()
-        });
-        if !fits {
-            self.sealed.extend(self.tail.take());
-            // The tail will fill up too, and what a rule looks at may lie just behind its start.
-            while self.sealed.len() > 1 && (self.sealed.len() + 1) * CHUNK_POINTS > caps.points {
-                self.sealed.pop_front();
-            }
-            self.tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(CHUNK_POINTS) }));
-        }
-        if let Some(tail) = &mut self.tail {
-            let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
-            // A snapshot that still holds this tail makes the store copy it, at most 64 points.
-            match Arc::get_mut(tail) {
-                Some(chunk) => chunk.points.push(Point { offset_ms, value }),
-                None => {
-                    let mut points = tail.points.clone();
-                    points.push(Point { offset_ms, value });
-                    *tail = Arc::new(Chunk { start: tail.start, points });
-                }
-            }
-        }
-    }
-
+impl Trace {
     /// The newest point.
     pub fn latest(&self) -> Option<Seen> {
         self.tail.as_ref().and_then(|tail| tail.last())
     }
 
+    /// The newest point at or before a moment.
+    pub fn latest_at(&self, moment: Moment) -> Option<Seen> {
+        self.newest_first().find(|seen| seen.at <= moment)
+    }
+
     /// Points at full resolution from `from` on, oldest first.
     pub fn since(&self, from: Moment) -> impl DoubleEndedIterator<Item = Seen> + '_ {
-        self.sealed
+        self.past
+            .sealed
             .iter()
             .chain(&self.tail)
             .filter(move |chunk| chunk.last().is_some_and(|last| last.at >= from))
@@ -122,41 +109,125 @@ impl Points {
 
     /// Points at full resolution, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = Seen> + '_ {
-        self.tail.iter().chain(self.sealed.iter().rev()).flat_map(|chunk| chunk.seen().rev())
+        self.tail.iter().chain(self.past.sealed.iter().rev()).flat_map(|chunk| chunk.seen().rev())
     }
 
-    /// Bins of ten seconds, oldest first; a gap is a missing bin.
-    pub fn fine_bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.fine.iter().copied()
+    /// The oldest point at full resolution.
+    pub fn oldest(&self) -> Option<Seen> {
+        self.past.sealed.front().or(self.tail.as_ref()).and_then(|chunk| chunk.seen().next())
     }
 
-    /// Bins of one minute, oldest first; a gap is a missing bin.
-    pub fn coarse_bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.coarse.iter().copied()
+    /// Closed bins of ten seconds, oldest first; a gap is a missing bin.
+    pub fn fine_bins(&self) -> impl DoubleEndedIterator<Item = Bin> + '_ {
+        self.past.fine.iter().copied()
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        let points: usize = self.sealed.iter().chain(&self.tail).map(|chunk| chunk.points.capacity()).sum();
-        points * POINT_BYTES + (self.fine.capacity() + self.coarse.capacity()) * BIN_BYTES
+    /// Closed bins of one minute, oldest first; a gap is a missing bin.
+    pub fn coarse_bins(&self) -> impl DoubleEndedIterator<Item = Bin> + '_ {
+        self.past.coarse.iter().copied()
     }
 }
 
-fn put_in_bin(bins: &mut VecDeque<Bin>, length_ms: i64, at: Moment, value: f32, most: usize) {
+impl Points {
+    /// Appends a value; one that is no number that a point can hold, or not newer than the last, leaves no point.
+    pub(crate) fn push(&mut self, at: Moment, value: f64, caps: Caps) {
+        let value = value as f32;
+        if !value.is_finite() || self.latest().is_some_and(|last| at <= last.at) {
+            return;
+        }
+        if let Some(closed) = put_in_bin(&mut self.open_fine, FINE_BIN_MS, at, value) {
+            keep(&mut Arc::make_mut(&mut self.trace.past).fine, closed, caps.fine_bins);
+        }
+        if let Some(closed) = put_in_bin(&mut self.open_coarse, COARSE_BIN_MS, at, value) {
+            keep(&mut Arc::make_mut(&mut self.trace.past).coarse, closed, caps.coarse_bins);
+        }
+        let Trace { past, tail } = &mut self.trace;
+        let fits = tail.as_ref().is_some_and(|tail| {
+            tail.points.len() < CHUNK_POINTS && u32::try_from(at.0.saturating_sub(tail.start.0)).is_ok()
+        });
+        if !fits {
+            let sealed = &mut Arc::make_mut(past).sealed;
+            sealed.extend(tail.take());
+            // The tail will fill up too, and what a rule looks at may lie just behind its start.
+            while sealed.len() > 1 && (sealed.len() + 1) * CHUNK_POINTS > caps.points {
+                sealed.pop_front();
+            }
+            *tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(CHUNK_POINTS) }));
+        }
+        if let Some(tail) = tail {
+            let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
+            // A snapshot that still holds this tail makes the store copy it, at most 64 points.
+            match Arc::get_mut(tail) {
+                Some(chunk) => chunk.points.push(Point { offset_ms, value }),
+                None => {
+                    let mut points = Vec::with_capacity(CHUNK_POINTS);
+                    points.extend_from_slice(&tail.points);
+                    points.push(Point { offset_ms, value });
+                    *tail = Arc::new(Chunk { start: tail.start, points });
+                }
+            }
+        }
+    }
+
+    /// A handle to all of it but the bins that are still being filled.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The newest point.
+    pub fn latest(&self) -> Option<Seen> {
+        self.trace.latest()
+    }
+
+    /// Points at full resolution from `from` on, oldest first.
+    pub fn since(&self, from: Moment) -> impl DoubleEndedIterator<Item = Seen> + '_ {
+        self.trace.since(from)
+    }
+
+    /// Points at full resolution, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = Seen> + '_ {
+        self.trace.newest_first()
+    }
+
+    /// Bins of ten seconds, oldest first, the one that is still being filled included; a gap is a missing bin.
+    pub fn fine_bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.trace.fine_bins().chain(self.open_fine)
+    }
+
+    /// Bins of one minute, oldest first, the one that is still being filled included; a gap is a missing bin.
+    pub fn coarse_bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.trace.coarse_bins().chain(self.open_coarse)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let Trace { past, tail } = &self.trace;
+        let points: usize = past.sealed.iter().chain(tail).map(|chunk| chunk.points.capacity()).sum();
+        points * POINT_BYTES + (past.fine.capacity() + past.coarse.capacity()) * BIN_BYTES
+    }
+}
+
+/// Puts a value in the bin of its moment; returns the bin before it, when a new one begins.
+fn put_in_bin(open: &mut Option<Bin>, length_ms: i64, at: Moment, value: f32) -> Option<Bin> {
     let start = Moment(at.0.div_euclid(length_ms).saturating_mul(length_ms));
-    if let Some(bin) = bins.back_mut().filter(|bin| bin.start == start) {
+    if let Some(bin) = open.as_mut().filter(|bin| bin.start == start) {
         bin.count += 1;
         bin.mean += (value - bin.mean) / bin.count as f32;
         bin.min = bin.min.min(value);
         bin.max = bin.max.max(value);
-        return;
+        return None;
     }
-    while bins.len() >= most {
+    open.replace(Bin { start, mean: value, min: value, max: value, count: 1 })
+}
+
+/// Appends a closed bin and lets go of the oldest: with the open one there are at most `most`.
+fn keep(bins: &mut VecDeque<Bin>, closed: Bin, most: usize) {
+    while bins.len() + 1 >= most.max(2) {
         bins.pop_front();
     }
     if bins.len() == bins.capacity() {
-        bins.reserve_exact(most.min(bins.len() * 2).max(4) - bins.len());
+        bins.reserve_exact(most.min(bins.len() * 2).max(4).saturating_sub(bins.len()).max(1));
     }
-    bins.push_back(Bin { start, mean: value, min: value, max: value, count: 1 });
+    bins.push_back(closed);
 }
 
 #[cfg(test)]
