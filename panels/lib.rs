@@ -1,10 +1,25 @@
-//! Panels: one file a panel, each a picture of one engine snapshot.
+//! The screen: one file a panel, each a picture of one engine snapshot, and the [`Screen`] that holds them.
 //!
 //! A panel reads nothing but what it is handed: the snapshot, its own view state and a palette. It draws in whatever
-//! area it is given, the most important lines first.
+//! area it is given, the most important lines first. Keys come in as [`keys::Stroke`]s and go out as
+//! [`panel::Effect`]s; nothing here touches a terminal, a clock or a file.
 
+pub mod action;
+pub mod keys;
 pub mod overview;
 pub mod palette;
+pub mod panel;
+mod rules;
+pub mod screen;
+mod shards;
+mod slow_log;
+mod sources;
+pub mod table;
 
+pub use action::Action;
+pub use keys::{Command, Keymap, Stroke};
 pub use overview::Overview;
 pub use palette::{ColorRole, Palette};
+pub use panel::{Effect, PANELS, Panel, Play, View};
+pub use screen::{Feed, Screen, Shown, Status};
+pub use tui_textarea::{Input, Key};

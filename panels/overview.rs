@@ -13,8 +13,31 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use crate::action::Action;
 use crate::palette::{ColorRole, Palette, glyph_of, role_of};
+use crate::panel::{Outcome, Panel, PanelRow, View};
 use lines::{Line, Weight, draw};
+
+/// This panel's line in the table.
+pub(crate) const ROW: PanelRow = PanelRow {
+    name: "overview",
+    title: "Overview",
+    short: "Over",
+    help: "who is guilty, what shows it, what is innocent, and what to do next",
+    make: || Box::new(OverviewPanel),
+};
+
+struct OverviewPanel;
+
+impl Panel for OverviewPanel {
+    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        Overview::new(view.snapshot, view.palette).render(area, buffer);
+    }
+
+    fn act(&mut self, _action: Action, _view: &View<'_>) -> Outcome {
+        Outcome::Ignored
+    }
+}
 
 /// The triage of one moment, in the order in which it is read.
 ///

@@ -43,6 +43,14 @@ impl Glyphs {
         }
     }
 
+    /// Arrows down and up.
+    pub fn arrows(self) -> [&'static str; 2] {
+        match self {
+            Self::Unicode => ["▼", "▲"],
+            Self::Ascii => ["v", "^"],
+        }
+    }
+
     /// A horizontal line, one cell of it.
     pub fn rule(self) -> &'static str {
         match self {

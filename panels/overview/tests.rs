@@ -131,7 +131,7 @@ fn drawn(snapshot: &Snapshot, palette: Palette, width: u16, height: u16) -> Stri
 
 #[test]
 fn an_incident_at_80x24() {
-    insta::assert_snapshot!(drawn(&incident(), Palette::dark(Glyphs::Unicode), 80, 24), @r#"
+    insta::assert_snapshot!(drawn(&incident(), Palette::mono(Glyphs::Unicode), 80, 24), @r#"
     X INCIDENT   14:07:20 UTC   ranker-prod
     shape      slow only: p99 2.41 s, 13x its healthy 0.18 s; errors 0 %
     symptom    service/ranker: 99 % of requests take up to 2.41 s (since before
@@ -193,7 +193,7 @@ fn a_calm_deployment() {
         next_step: "nothing to do".into(),
         ..(*snapshot.report).clone()
     });
-    insta::assert_snapshot!(drawn(&snapshot, Palette::dark(Glyphs::Unicode), 60, 7), @r#"
+    insta::assert_snapshot!(drawn(&snapshot, Palette::mono(Glyphs::Unicode), 60, 7), @r#"
     o nothing guilty   14:07:20 UTC   ranker-prod
     shape      calm: p99 0.17 s, no errors
     ────────────────────────────────────────────────────────────
@@ -216,7 +216,7 @@ fn the_accusation_and_the_next_step_survive_any_size_that_can_hold_them() {
 fn every_size_can_be_drawn() {
     for width in 0..30 {
         for height in 0..12 {
-            drawn(&incident(), Palette::dark(Glyphs::Unicode), width, height);
+            drawn(&incident(), Palette::mono(Glyphs::Unicode), width, height);
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod baseline;
 pub mod engine;
+pub mod filter;
 pub mod findings;
 pub mod graph;
 pub mod histogram;

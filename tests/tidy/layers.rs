@@ -14,12 +14,12 @@ struct Layer {
 }
 
 const LAYERS: &[Layer] = &[
-    Layer { folder: "src/engine", name: "headwater-engine", may_use: &["serde"] },
+    Layer { folder: "src/engine", name: "headwater-engine", may_use: &["serde", "winnow"] },
     Layer { folder: "widgets", name: "headwater-widgets", may_use: &["ratatui"] },
     Layer {
         folder: "panels",
         name: "headwater-panels",
-        may_use: &["headwater-engine", "headwater-widgets", "ratatui"],
+        may_use: &["headwater-engine", "headwater-widgets", "ratatui", "tui-big-text", "tui-textarea"],
     },
     // Servers for tests: nobody but tests may use it, and of ours it knows only the readings it waits for.
     Layer {

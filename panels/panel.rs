@@ -1,0 +1,163 @@
+//! What a panel is, and the PANELS table.
+
+use headwater_engine::filter::{FieldRow, Filter};
+use headwater_engine::{Moment, Snapshot, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::action::Action;
+use crate::keys::Keymap;
+use crate::palette::Palette;
+use crate::{overview, rules, shards, slow_log, sources};
+
+/// One row of [`PANELS`].
+#[derive(Debug)]
+pub struct PanelRow {
+    /// The name that the command line and keymaps use.
+    pub name: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// A short title for the list of panels.
+    pub short: &'static str,
+    /// One sentence: what it answers.
+    pub help: &'static str,
+    /// Makes the panel as it is when Headwater starts.
+    pub make: fn() -> Box<dyn Panel>,
+}
+
+/// Every panel, in the order of the keys and of `next-panel`. A panel is one file and its line here.
+pub static PANELS: &[PanelRow] = &[overview::ROW, shards::ROW, slow_log::ROW, sources::ROW, rules::ROW];
+
+/// What a panel is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The moment that is shown.
+    pub snapshot: &'a Snapshot,
+    /// What the time is, by the observer's clock; later than the snapshot, much later when nothing comes any more.
+    pub now: Moment,
+    /// Colours and characters.
+    pub palette: &'a Palette,
+    /// Which key does what, for hints.
+    pub keys: &'a Keymap,
+}
+
+/// A panel with its own view state: cursor, order, filter, what is drilled into.
+pub trait Panel {
+    /// Draws itself, the most important first; any size will do.
+    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer);
+
+    /// Takes an action.
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome;
+
+    /// The actions of [`Scope::Panel`](crate::action::Scope) that it takes, and in bars of keys the most useful first.
+    fn actions(&self) -> &'static [Action] {
+        &[]
+    }
+
+    /// What a filter can ask of its rows; empty when it has no rows to filter.
+    fn fields(&self) -> Vec<FieldRow> {
+        vec![]
+    }
+
+    /// Keeps only the rows of this filter; `None` keeps all.
+    fn set_filter(&mut self, _filter: Option<Filter>) {}
+
+    /// The filter in force.
+    fn filter(&self) -> Option<&Filter> {
+        None
+    }
+
+    /// What `copy` copies: the row under the cursor, or what the panel comes to.
+    fn copied(&self, _view: &View<'_>) -> Option<String> {
+        None
+    }
+
+    /// Takes a click on a cell of its area.
+    fn click(&mut self, _at: Position, _view: &View<'_>) -> Outcome {
+        Outcome::Ignored
+    }
+
+    /// Opens the detail of a subject, when it has one.
+    fn open(&mut self, _subject: &Subject) {}
+}
+
+/// What an action came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It means nothing here.
+    Ignored,
+    /// Done; the panel has changed or not.
+    Done,
+    /// It means nothing at present, for this reason.
+    Refused(String),
+    /// Somebody else has to do something.
+    Wants(Intent),
+}
+
+/// What a panel asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intent {
+    /// Opens another panel (by its name), on the detail of a subject when there is one.
+    Show(&'static str, Option<Subject>),
+    /// Has something done at once.
+    Do(Effect),
+    /// Asks first, with what it costs and risks; `enter` does it.
+    Ask(String, Effect),
+}
+
+/// What the application does for the screen; the screen itself changes nothing in the world.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ends the application.
+    Quit,
+    /// Copies a text to the clipboard of the terminal.
+    Copy(String),
+    /// Writes the report as Markdown and JSON into files.
+    Export,
+    /// Records a mark on the time axis.
+    Mark(String),
+    /// Records a note.
+    Note(String),
+    /// Starts a scan for big keys of a shard.
+    Scan(Subject),
+    /// Pauses a scan or lets it go on.
+    PauseScan(Subject),
+    /// Ends a scan.
+    CancelScan(Subject),
+    /// Draws the whole screen anew.
+    Redraw,
+    /// Takes the mouse, or gives it back.
+    Mouse(bool),
+    /// Takes the theme after the present one.
+    NextTheme,
+    /// Stops the process until the shell continues it.
+    Suspend,
+    /// Steers a replay.
+    Play(Play),
+}
+
+/// What a replay is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Play {
+    /// Pauses, or goes on.
+    Pause,
+    /// Plays one second and pauses.
+    Step,
+    /// Plays this many times as fast as now.
+    Speed(f64),
+    /// Goes to this moment.
+    Seek(Moment),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_panels_are_unique_and_no_actions() {
+        for (place, row) in PANELS.iter().enumerate() {
+            assert!(PANELS[..place].iter().all(|other| other.name != row.name), "'{}'", row.name);
+            assert!(Action::by_name(row.name).is_none(), "'{}' is an action too", row.name);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a table is told: columns, rows and cells.
+
+use std::borrow::Cow;
+
+use headwater_engine::filter::{FieldRow, FieldValue};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::palette::ColorRole;
+use crate::panel::View;
+
+/// A row of a table: what it is called, whatever place it has.
+pub trait Row {
+    /// Its identity: the cursor stays on it while rows come, go and change places.
+    fn id(&self) -> &str;
+}
+
+/// One column.
+#[derive(Debug)]
+pub struct Column<R: 'static> {
+    /// What filters and `sort` call it.
+    pub field: FieldRow,
+    /// Its head, at most as wide as the column.
+    pub title: &'static str,
+    /// Its width.
+    pub width: Width,
+    /// In a narrow area columns with a high rank are left out first; rank 0 never is.
+    pub rank: u8,
+    /// Its cell in a row.
+    pub cell: fn(&R) -> Cell<'_>,
+    /// Draws the cell instead of its text.
+    pub draw: Option<DrawCell<R>>,
+}
+
+/// Draws a cell: the row, what it is drawn from, the cell's area, the buffer.
+pub type DrawCell<R> = fn(&R, &View<'_>, Rect, &mut Buffer);
+
+/// The width of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// This many cells.
+    Cells(u16),
+    /// What the others leave, at least this many cells; the first such column takes it all.
+    Rest(u16),
+}
+
+/// What stands in a cell.
+#[derive(Clone, Debug)]
+pub struct Cell<'a> {
+    /// The value, for order and filters.
+    pub value: FieldValue<'a>,
+    /// Its text, where it is not just the value with its unit.
+    pub text: Option<Cow<'a, str>>,
+    /// The colour of what it means.
+    pub role: ColorRole,
+}
+
+impl<'a> Cell<'a> {
+    /// A number in its column's unit; `None` is drawn as a dash.
+    pub fn number(value: Option<f64>) -> Self {
+        let value = value.map_or(FieldValue::Absent, FieldValue::Number);
+        Self { value, text: None, role: ColorRole::Text }
+    }
+
+    /// Words.
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { value: FieldValue::Text(text.into()), text: None, role: ColorRole::Text }
+    }
+
+    /// The same in the colour of this role.
+    pub fn colored(mut self, role: ColorRole) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// The same, shown as this text.
+    pub fn shown(mut self, text: impl Into<Cow<'a, str>>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+}

@@ -1,0 +1,145 @@
+//! How a table is drawn: which columns fit, where they stand, and what stands in them.
+
+use headwater_engine::filter::{FieldKind, FieldValue};
+use headwater_engine::quantity;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::{Column, Row, Table, Width};
+use crate::palette::ColorRole;
+use crate::panel::View;
+
+impl<R: Row> Table<R> {
+    /// Draws the head and the rows around the cursor.
+    pub fn draw(&mut self, rows: &[R], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        self.area = area;
+        if area.is_empty() {
+            return;
+        }
+        let places = self.layout(area.width);
+        let arranged = self.arranged(rows);
+        self.draw_head(&places, view, area, buffer);
+        let height = usize::from(area.height - 1);
+        let cursor = self.place_in(&arranged);
+        if let Some(cursor) = cursor {
+            self.put_cursor(cursor, &arranged);
+            self.top = self.top.min(cursor).max((cursor + 1).saturating_sub(height));
+            self.top = self.top.min(arranged.len().saturating_sub(height));
+        }
+        for (place, row) in arranged.iter().enumerate().skip(self.top).take(height) {
+            let line = Rect { y: area.y + 1 + (place - self.top) as u16, height: 1, ..area };
+            let is_selected = cursor == Some(place);
+            if is_selected {
+                buffer.set_style(line, view.palette.style(ColorRole::Selected));
+            }
+            self.draw_row(row, &places, is_selected, view, line, buffer);
+        }
+    }
+
+    fn draw_head(&self, places: &[(usize, u16, u16)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let style = view.palette.style(ColorRole::Label);
+        for (place, x, width) in places {
+            let column = &self.columns[*place];
+            let mark = match self.order {
+                Some((sorted, is_reversed)) if sorted == *place => {
+                    let [down, up] = view.palette.glyphs.arrows();
+                    if is_reversed { up } else { down }
+                }
+                _ => "",
+            };
+            let text = format!("{}{mark}", column.title);
+            put(
+                &text,
+                is_number(column),
+                Rect { x: area.x + x, y: area.y, width: *width, height: 1 },
+                style,
+                view,
+                buffer,
+            );
+        }
+    }
+
+    fn draw_row(
+        &self,
+        row: &R,
+        places: &[(usize, u16, u16)],
+        is_selected: bool,
+        view: &View<'_>,
+        line: Rect,
+        buffer: &mut Buffer,
+    ) {
+        for (place, x, width) in places {
+            let column = &self.columns[*place];
+            let area = Rect { x: line.x + x, width: *width, ..line };
+            if let Some(draw) = column.draw {
+                draw(row, view, area, buffer);
+                continue;
+            }
+            let cell = (column.cell)(row);
+            let text = cell.text.unwrap_or_else(|| match (cell.value, column.field.kind) {
+                (FieldValue::Text(text), _) => text,
+                (FieldValue::Number(value), FieldKind::Number(unit)) => quantity::show(value, unit).into(),
+                (FieldValue::Number(value), FieldKind::Text) => value.to_string().into(),
+                (FieldValue::Absent, _) => "-".into(),
+            });
+            let own = view.palette.style(cell.role);
+            let style = if is_selected { own.patch(view.palette.style(ColorRole::Selected)) } else { own };
+            put(&text, is_number(column), area, style, view, buffer);
+        }
+    }
+
+    /// Which columns are shown at this width: their place, first cell and width.
+    fn layout(&self, width: u16) -> Vec<(usize, u16, u16)> {
+        let least = |column: &Column<R>| match column.width {
+            Width::Cells(cells) | Width::Rest(cells) => cells,
+        };
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let needed = |shown: &[usize]| {
+            shown.iter().map(|place| least(&self.columns[*place]) + 1).sum::<u16>().saturating_sub(1)
+        };
+        while needed(&shown) > width {
+            let last = shown.iter().copied().max_by_key(|place| (self.columns[*place].rank, *place));
+            match last.filter(|place| self.columns[*place].rank > 0) {
+                Some(last) => shown.retain(|place| *place != last),
+                None => break,
+            }
+        }
+        let mut spare = width.saturating_sub(needed(&shown));
+        let mut x = 0;
+        let mut places = vec![];
+        for place in shown {
+            let column = &self.columns[place];
+            let mut cells = least(column);
+            if matches!(column.width, Width::Rest(_)) {
+                cells += std::mem::take(&mut spare);
+            }
+            if x < width {
+                places.push((place, x, cells.min(width - x)));
+            }
+            x += cells + 1;
+        }
+        places
+    }
+}
+
+fn is_number<R>(column: &Column<R>) -> bool {
+    matches!(column.field.kind, FieldKind::Number(_)) && column.draw.is_none()
+}
+
+/// Numbers stand at the right edge; what is too long is cut and marked.
+fn put(text: &str, is_right: bool, area: Rect, style: Style, view: &View<'_>, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return;
+    }
+    let (room, wide) = (usize::from(area.width), Span::raw(text).width());
+    let x = if is_right && wide < room { area.x + (room - wide) as u16 } else { area.x };
+    let (end, _) = buffer.set_stringn(x, area.y, text, room, style);
+    if wide > room {
+        let last = end.saturating_sub(1).max(area.x);
+        buffer[(last, area.y)].set_symbol(view.palette.glyphs.ellipsis());
+    }
+}
