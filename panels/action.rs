@@ -26,6 +26,8 @@ pub enum Scope {
     Panel,
     /// While a recording is replayed.
     Replay,
+    /// On the kiosk alone, which takes no other key and shows none.
+    Kiosk,
 }
 
 macro_rules! actions {
@@ -84,6 +86,7 @@ actions! {
     Step "step" "step" Replay "play the next second and pause"
     Faster "faster" "faster" Replay "play twice as fast"
     Slower "slower" "slower" Replay "play half as fast"
+    LeaveKiosk "leave-kiosk" "leave" Kiosk "leave the kiosk"
 }
 
 impl Action {

@@ -112,6 +112,8 @@ pub enum Effect {
     Quit,
     /// Copies a text to the clipboard of the terminal.
     Copy(String),
+    /// Copies the whole report as Markdown to the clipboard of the terminal.
+    CopyReport,
     /// Writes the report as Markdown and JSON into files.
     Export,
     /// Records a mark on the time axis.

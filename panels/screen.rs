@@ -5,73 +5,19 @@
 
 mod bar;
 mod head;
+mod status;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use headwater_engine::{Moment, Snapshot};
+use headwater_engine::Snapshot;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::{Action, Scope};
-use crate::keys::{Command, Keymap, Stroke};
-use crate::palette::{ColorRole, Palette};
+use crate::keys::{Command, Stroke};
+use crate::palette::ColorRole;
 use crate::panel::{Effect, Intent, Outcome, PANELS, Panel, Play, View};
-
-/// What the screen is told each time.
-#[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
-    /// The newest evaluation; `None` before the first.
-    pub newest: Option<&'a Arc<Snapshot>>,
-    /// What the time is, by the observer's clock; in a replay, by the recording's.
-    pub now: Moment,
-    /// Colours and characters.
-    pub palette: &'a Palette,
-    /// Which key does what.
-    pub keys: &'a Keymap,
-    /// Where the numbers come from.
-    pub status: &'a Status,
-}
-
-/// Where the numbers come from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Status {
-    /// Live or replayed.
-    pub feed: Feed,
-    /// What a demo must say of itself on the screen: what runs, or why nothing does and a recording is shown.
-    pub demo: Option<String>,
-    /// The file that everything is recorded to, if any.
-    pub recording: Option<String>,
-    /// The name of the theme.
-    pub theme: String,
-    /// Whether Headwater has the mouse.
-    pub has_mouse: bool,
-}
-
-/// Live or replayed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Feed {
-    /// Targets are polled at this interval.
-    Live {
-        /// The polling interval.
-        interval: Duration,
-    },
-    /// A recording is played.
-    Replay {
-        /// Its file's name.
-        name: String,
-        /// Its first moment.
-        from: Moment,
-        /// Its last moment, when known.
-        to: Option<Moment>,
-        /// How many times as fast as it happened.
-        speed: f64,
-        /// Whether it stands still.
-        is_paused: bool,
-        /// Whether its end was reached.
-        is_over: bool,
-    },
-}
+pub use status::{Feed, Shown, Status};
 
 /// The state of the screen: which panel is open, what is frozen, what lies over it.
 pub struct Screen {
@@ -79,7 +25,7 @@ pub struct Screen {
     active: usize,
     /// Panels that were left, the last one last.
     left: Vec<usize>,
-    /// The snapshot that is held still, and whether it was gone back to.
+    /// The snapshot that is held still; it says by itself whether it was gone back to.
     held: Option<Arc<Snapshot>>,
     notice: Option<Notice>,
 }
@@ -122,9 +68,37 @@ impl Screen {
         PANELS[self.active].name
     }
 
+    /// The snapshot that is held still while the newest one goes on, `None` while the newest is shown. When it was
+    /// gone back to, [`Snapshot::gone_back_from`] says so; else the screen is frozen since its moment.
+    pub fn held(&self) -> Option<&Arc<Snapshot>> {
+        self.held.as_ref()
+    }
+
     /// Says in one line what became of an effect.
     pub fn say(&mut self, text: impl Into<String>, is_error: bool) {
         self.notice = Some(Notice { text: text.into(), is_error });
+    }
+
+    /// Says what can be pressed first, until the first key.
+    pub fn hint(&mut self, text: impl Into<String>) {
+        self.say(text, false);
+    }
+
+    /// Takes a click on a cell of the screen.
+    pub fn click(&mut self, at: Position, shown: &Shown<'_>) -> Vec<Effect> {
+        let Some(snapshot) = self.snapshot(shown) else { return vec![] };
+        let asked = self.panels[self.active].click(at, &view(shown, &snapshot));
+        self.settle(asked).unwrap_or_default()
+    }
+
+    /// Takes one notch of the mouse wheel.
+    pub fn wheel(&mut self, is_up: bool, shown: &Shown<'_>) -> Vec<Effect> {
+        self.act(if is_up { Action::Up } else { Action::Down }, shown)
+    }
+
+    /// Takes a text that was pasted; it goes where text is typed, and nowhere else.
+    pub fn paste(&mut self, _text: &str, _shown: &Shown<'_>) -> Vec<Effect> {
+        vec![]
     }
 
     /// Takes a key.
@@ -163,14 +137,16 @@ impl Screen {
             }
             _ => Outcome::Ignored,
         };
+        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
+    }
+
+    /// Does what a panel wants; `None` when it ignored what it was told.
+    fn settle(&mut self, asked: Outcome) -> Option<Vec<Effect>> {
         match asked {
-            Outcome::Done => vec![],
-            Outcome::Refused(why) => {
-                self.say(why, false);
-                vec![]
-            }
-            Outcome::Wants(Intent::Do(effect)) => vec![effect],
-            Outcome::Wants(Intent::Ask(_, effect)) => vec![effect],
+            Outcome::Ignored => return None,
+            Outcome::Done => {}
+            Outcome::Refused(why) => self.say(why, false),
+            Outcome::Wants(Intent::Do(effect) | Intent::Ask(_, effect)) => return Some(vec![effect]),
             Outcome::Wants(Intent::Show(name, subject)) => {
                 if let Some(place) = PANELS.iter().position(|row| row.name == name) {
                     self.show(place);
@@ -178,10 +154,9 @@ impl Screen {
                         self.panels[place].open(&subject);
                     }
                 }
-                vec![]
             }
-            Outcome::Ignored => self.act_everywhere(action, shown),
         }
+        Some(vec![])
     }
 
     fn act_everywhere(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
