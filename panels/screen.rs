@@ -28,6 +28,8 @@ pub struct Screen {
     /// The snapshot that is held still; it says by itself whether it was gone back to.
     held: Option<Arc<Snapshot>>,
     notice: Option<Notice>,
+    /// Where it was last drawn.
+    area: Rect,
 }
 
 /// One line that tells what became of an action, until the next key.
@@ -60,6 +62,7 @@ impl Screen {
             left: vec![],
             held: None,
             notice: None,
+            area: Rect::ZERO,
         }
     }
 
@@ -86,6 +89,11 @@ impl Screen {
 
     /// Takes a click on a cell of the screen.
     pub fn click(&mut self, at: Position, shown: &Shown<'_>) -> Vec<Effect> {
+        let tabs = head::tabs(shown, self.area);
+        if let Some((place, ..)) = tabs.into_iter().find(|(_, tab, _)| tab.contains(at)) {
+            self.show(place);
+            return vec![];
+        }
         let Some(snapshot) = self.snapshot(shown) else { return vec![] };
         let asked = self.panels[self.active].click(at, &view(shown, &snapshot));
         self.settle(asked).unwrap_or_default()
@@ -193,6 +201,7 @@ impl Screen {
     /// Draws everything. Any size will do: the panel is given what the head and the bar leave.
     pub fn draw(&mut self, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
+        self.area = area;
         if area.is_empty() {
             return;
         }

@@ -4,6 +4,7 @@ use headwater_engine::Snapshot;
 use headwater_engine::wording::headline;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
 use super::{Screen, Shown};
 use crate::keys::Command;
@@ -37,13 +38,25 @@ pub(super) fn draw(
     if area.height < LEAST_HEIGHT {
         return 1;
     }
-    let mut x = area.x;
-    for (place, row) in PANELS.iter().enumerate() {
+    for (place, tab, text) in tabs(shown, area) {
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
-        let text = format!("{}{}", shown.keys.label(Command::Show(place)), row.short);
-        let room = usize::from(area.right().saturating_sub(x));
-        let (end, _) = buffer.set_stringn(x, area.y + 1, text, room, shown.palette.style(role));
-        x = end + 1;
+        buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
     }
     2
+}
+
+/// The list of panels: each one's place in the table, its cells and its text. Clicks are looked up in it too.
+pub(super) fn tabs(shown: &Shown<'_>, area: Rect) -> Vec<(usize, Rect, String)> {
+    if area.height < LEAST_HEIGHT {
+        return vec![];
+    }
+    let mut x = area.x;
+    let mut tabs = vec![];
+    for (place, row) in PANELS.iter().enumerate() {
+        let text = format!("{}{}", shown.keys.label(Command::Show(place)), row.short);
+        let width = (Span::raw(text.as_str()).width() as u16).min(area.right().saturating_sub(x));
+        tabs.push((place, Rect { x, y: area.y + 1, width, height: 1 }, text));
+        x += width + 1;
+    }
+    tabs
 }
