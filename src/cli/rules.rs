@@ -1,9 +1,7 @@
 //! `headwater rules` and `headwater explain`: the engine's table, for reading.
 
 use clap::Args;
-use headwater_engine::metric::Unit;
-use headwater_engine::quantity::{show, times};
-use headwater_engine::rules::{RULES, Rule, Threshold, by_id};
+use headwater_engine::rules::{RULES, Rule, by_id};
 use serde_json::{Value, json};
 
 use super::output::{Failure, print};
@@ -64,8 +62,11 @@ fn table() -> String {
     let mut out = Layout::new(80);
     let column = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0) + 2;
     for rule in RULES {
-        let limits: Vec<String> =
-            rule.thresholds.iter().map(|limit| format!("{} {}", limit.name, shown(limit))).collect();
+        let limits: Vec<String> = rule
+            .thresholds
+            .iter()
+            .map(|limit| format!("{} {}", limit.name, limit.show(limit.default)))
+            .collect();
         out.hang(rule.id, column, rule.title);
         out.hang("", column, &format!("watches {}", rule.watches.words()));
         if !limits.is_empty() {
@@ -100,19 +101,10 @@ fn explanation(rule: &Rule) -> String {
         out.line(&format!("[thresholds.{}]", rule.id));
         for limit in rule.thresholds {
             let value = format!("{} = {}", limit.name, limit.default);
-            out.line(&format!("{value:<20} # {} ({})", limit.help, shown(limit)));
+            out.line(&format!("{value:<20} # {} ({})", limit.help, limit.show(limit.default)));
         }
     }
     out.finish()
-}
-
-/// A limit of one and more is a multiple, not a share.
-fn shown(limit: &Threshold) -> String {
-    if limit.unit == Unit::Ratio && limit.default > 1.0 {
-        times(limit.default)
-    } else {
-        show(limit.default, limit.unit)
-    }
 }
 
 fn row(rule: &Rule) -> Value {

@@ -20,6 +20,7 @@ mod slow_to_answer;
 mod surge;
 
 use crate::metric::Unit;
+use crate::quantity;
 use crate::report::{Confidence, Evidence, KeyEvidence, Rival, Role};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
@@ -163,6 +164,16 @@ pub struct Threshold {
     pub help: &'static str,
 }
 
+impl Threshold {
+    /// A value of this limit as text: a ratio of one and more by default is a multiple, not a share.
+    pub fn show(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Ratio if self.default > 1.0 => quantity::times(value),
+            unit => quantity::show(value, unit),
+        }
+    }
+}
+
 /// Another explanation of the same observations.
 #[derive(Debug)]
 pub struct RivalRow {
@@ -175,9 +186,12 @@ pub struct RivalRow {
 /// A rule's thresholds as they apply to one subject.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    pub(crate) rule: &'static Rule,
-    pub(crate) settings: &'a crate::settings::Settings,
-    pub(crate) subject: &'a Subject,
+    /// Whose thresholds.
+    pub rule: &'static Rule,
+    /// What was declared.
+    pub settings: &'a crate::settings::Settings,
+    /// The subject that is judged.
+    pub subject: &'a Subject,
 }
 
 impl Limits<'_> {

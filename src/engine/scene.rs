@@ -20,7 +20,7 @@ use crate::time::Moment;
 use crate::world::World;
 
 /// After this many intervals a value is stale: a rule that needs it answers Unknown.
-const STALE_INTERVALS: u32 = 5;
+pub(crate) const STALE_INTERVALS: u32 = 5;
 
 /// Intervals over which a present value is averaged.
 const PRESENT_INTERVALS: u32 = 3;

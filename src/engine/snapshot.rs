@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::metric::Metric;
 use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
 use crate::report::Report;
+use crate::scene::STALE_INTERVALS;
 use crate::settings::Settings;
 use crate::signal::Signal;
-use crate::store::History;
+use crate::store::{History, Seen};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -90,6 +92,18 @@ impl Snapshot {
         }
     }
 
+    /// The newest value that was known at this snapshot's moment; `None` when it was stale by then.
+    pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
+        let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
+        (seen.at >= self.at - self.settings.interval * STALE_INTERVALS).then_some(seen)
+    }
+
+    /// The sum of the present values of `subject` and its parts; `None` when none of them has one.
+    pub fn total(&self, subject: &Subject, metric: Metric) -> Option<f64> {
+        let values = self.history.parts(subject).filter_map(|part| self.present(part, metric, None));
+        values.map(|seen| seen.value).reduce(|sum, value| sum + value)
+    }
+
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
     /// Topologies and scans are those of today. `None` before the first frame that is kept.
     pub fn back_to(&self, moment: Moment) -> Option<Self> {
@@ -137,4 +151,35 @@ pub struct SourceState {
     pub dialects: Vec<RemoteText>,
     /// What it does not offer, with the reason.
     pub unavailable: Vec<(RemoteText, RemoteText)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::metric::{IN_FLIGHT, REQUESTS};
+    use crate::reading::{Input, Reading, Value};
+    use crate::settings::Baselines;
+
+    #[test]
+    fn a_present_value_is_that_of_the_moment_shown_and_never_a_stale_one() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let service: Subject = "service/a".parse().unwrap();
+        let part = service.instance("h:1");
+        for second in 0..20 {
+            let at = Moment(second * 1_000);
+            if second < 10 {
+                let mut reading = Reading::new(part.clone(), at);
+                reading.sample(&part, IN_FLIGHT, Value::Gauge(second as f64));
+                engine.take(&Input::Reading(reading));
+            }
+            engine.take(&Input::Tick(at));
+        }
+        let now = engine.snapshot().unwrap();
+        let total = |moment| now.back_to(Moment(moment)).unwrap().total(&service, IN_FLIGHT);
+        assert_eq!(total(4_000), Some(4.0));
+        assert_eq!(total(14_000), Some(9.0));
+        assert_eq!(now.total(&service, IN_FLIGHT), None);
+        assert_eq!(now.total(&service, REQUESTS), None);
+    }
 }

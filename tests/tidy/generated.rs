@@ -5,7 +5,6 @@ use std::fmt::Write;
 use std::fs;
 
 use headwater_engine::metric::{Bad, Form, METRICS, Unit};
-use headwater_engine::quantity;
 use headwater_engine::rules::{RULES, Rule};
 
 use super::house::root;
@@ -70,7 +69,7 @@ fn rule_section(rule: &Rule) -> String {
                 section,
                 "| `{}` | {} | {} |",
                 limit.name,
-                shown(limit.default, limit.unit),
+                limit.show(limit.default),
                 cell(limit.help)
             );
         }
@@ -84,11 +83,6 @@ fn links(ids: &[&str]) -> String {
         if RULES.iter().any(|rule| rule.id == *id) { format!("[{id}](#{id})") } else { (*id).to_owned() }
     };
     ids.iter().map(link).collect::<Vec<_>>().join(", ")
-}
-
-/// A limit above one is a multiple, not a share.
-fn shown(value: f64, unit: Unit) -> String {
-    if unit == Unit::Ratio && value > 1.0 { quantity::times(value) } else { quantity::show(value, unit) }
 }
 
 fn metrics_page() -> String {

@@ -35,6 +35,11 @@ impl History {
         })
     }
 
+    /// The subject and its parts of which anything is kept, in order.
+    pub fn parts(&self, subject: &Subject) -> impl Iterator<Item = &Subject> {
+        subject.within(&self.index).map(|(part, _)| part)
+    }
+
     /// Number of series.
     pub fn series_count(&self) -> usize {
         self.index.values().map(Vec::len).sum()
