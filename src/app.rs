@@ -11,7 +11,7 @@ pub mod triage;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Input, Reading, Value};
+use headwater_engine::reading::{Input, OperatorAct, Reading, Value};
 use headwater_engine::{Baselines, Engine, Snapshot, Subject};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -111,6 +111,11 @@ impl App {
                 _ => return Step::Read,
             }
         }
+    }
+
+    /// Gives what the operator did to the engine; it shows in the next snapshot.
+    pub fn act(&mut self, act: OperatorAct) {
+        self.take(&Input::Act(act));
     }
 
     /// Starts a scan for big keys of one shard; `None` when no Redis target knows that shard.

@@ -12,3 +12,4 @@ pub mod recording;
 pub mod report;
 pub mod sources;
 pub mod tls;
+pub mod tui;

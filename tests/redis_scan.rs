@@ -27,7 +27,7 @@ fn scan_of(reading: &Reading) -> Option<&Scan> {
 }
 
 async fn until_ended(readings: &mut Readings) -> Scan {
-    let has_ended = |reading: &Reading| scan_of(reading).is_some_and(|scan| scan.state != ScanState::Running);
+    let has_ended = |reading: &Reading| scan_of(reading).is_some_and(|scan| scan.state.has_ended());
     let reading = readings.until("the scan has ended", has_ended).await;
     scan_of(&reading).expect("it was just there").clone()
 }
@@ -103,7 +103,7 @@ async fn a_standalone_server_without_a_replica_is_scanned_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scan_says_how_far_it_is_and_can_be_cancelled() {
+async fn a_scan_says_how_far_it_is_and_can_be_paused_and_cancelled() {
     let server = Server::start(&[]);
     fill(&server, 20_000, |key| format!("k{key}"));
     let (target, mut readings) = watch(server.address());
@@ -115,6 +115,16 @@ async fn a_scan_says_how_far_it_is_and_can_be_cancelled() {
     let running = scan_of(&running).unwrap().clone();
     assert_eq!((running.state, running.total), (ScanState::Running, 20_000));
     assert!(running.scanned < 20_000 && !running.biggest.is_empty());
+    for (is_paused, state) in
+        [(true, ScanState::Paused), (false, ScanState::Running), (true, ScanState::Paused)]
+    {
+        handle.pause.send_replace(is_paused);
+        readings
+            .until("the scan is paused or goes on", |reading| {
+                scan_of(reading).is_some_and(|scan| scan.state == state)
+            })
+            .await;
+    }
     handle.cancel.cancel();
     let ended = until_ended(&mut readings).await;
     assert!(

@@ -25,7 +25,7 @@ impl ScanProgress {
     /// The line to say about a scan now: at once when nothing was said of it yet, then after each pause, and once at
     /// its end.
     pub fn line(&mut self, scan: &Scan) -> Option<String> {
-        let has_ended = scan.state != ScanState::Running;
+        let has_ended = scan.state.has_ended();
         let is_due = self
             .told
             .get(&scan.shard)
@@ -49,6 +49,7 @@ pub fn scan_line(scan: &Scan) -> String {
     let keys = quantity::show(scan.total as f64, Unit::Count);
     let state = match &scan.state {
         ScanState::Running => format!("{} of {keys} keys", quantity::show(share, Unit::Ratio)),
+        ScanState::Paused => format!("paused at {} of {keys} keys", quantity::show(share, Unit::Ratio)),
         ScanState::Complete => format!("done, {} keys", quantity::show(scan.scanned as f64, Unit::Count)),
         ScanState::Stopped(reason) => {
             format!("stopped at {} of {keys} keys ({reason})", quantity::show(share, Unit::Ratio))

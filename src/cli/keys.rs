@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Scan, ScanState, Topology};
+use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Scan, Topology};
 use headwater_engine::{Subject, quantity};
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -298,7 +298,7 @@ async fn scan_shards<F: Future<Output = ()>>(
     let mut progress = ScanProgress::default();
     let mut ended = std::pin::pin!(interruption());
     let mut was_interrupted = false;
-    while latest.values().filter(|scan| scan.state != ScanState::Running).count() < count {
+    while latest.values().filter(|scan| scan.state.has_ended()).count() < count {
         let reading = tokio::select! {
             biased;
             () = &mut ended => {
@@ -331,6 +331,7 @@ async fn scan_shards<F: Future<Output = ()>>(
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use headwater_engine::reading::ScanState;
     use headwater_test_support::Server;
 
     use super::*;

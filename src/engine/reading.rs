@@ -216,10 +216,19 @@ pub struct Scan {
 pub enum ScanState {
     /// Going on.
     Running,
+    /// Paused by the operator.
+    Paused,
     /// Every key was looked at.
     Complete,
     /// Ended early, for this reason.
     Stopped(RemoteText),
+}
+
+impl ScanState {
+    /// Whether no more is to come.
+    pub fn has_ended(&self) -> bool {
+        matches!(self, Self::Complete | Self::Stopped(_))
+    }
 }
 
 /// One key with its size.

@@ -82,6 +82,7 @@ impl RedisTarget {
         let dialled =
             |node: &Node| found.nodes.get(&node.subject).map(|known| (node.subject.clone(), known.clone()));
         let cancel = self.outlet.stop.child_token();
+        let (pause, paused) = watch::channel(false);
         let job = scan::Job {
             shard: shard.clone(),
             clustered: found.topology.clustered,
@@ -90,8 +91,9 @@ impl RedisTarget {
             budget,
             outlet: self.outlet.clone(),
             cancel: cancel.clone(),
+            paused,
         };
-        Some(ScanHandle { cancel, task: tokio::spawn(job.run()) })
+        Some(ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
     }
 
     /// Ends discovery, nodes and scans of this target.

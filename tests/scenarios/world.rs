@@ -284,6 +284,7 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
             total: 100,
             state: match row.state.as_str() {
                 "running" => ScanState::Running,
+                "paused" => ScanState::Paused,
                 "complete" => ScanState::Complete,
                 why => ScanState::Stopped(RemoteText::new(why)),
             },

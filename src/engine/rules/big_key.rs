@@ -74,6 +74,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return match &scan.state {
             ScanState::Complete => Judgement::Clear(seen),
             ScanState::Running => Judgement::Unknown(format!("{seen} so far")),
+            ScanState::Paused => Judgement::Unknown(format!("{seen} so far; the scan is paused")),
             ScanState::Stopped(why) => Judgement::Unknown(format!("{seen}; the scan ended early: {why}")),
         };
     };

@@ -12,6 +12,7 @@ use headwater_engine::reading::{Event, KeySize, Reading, Scan, ScanState};
 use headwater_engine::slot::slot_of;
 use headwater_engine::{RemoteText, Subject};
 use redis::Value;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +52,9 @@ impl Default for ScanBudget {
 pub struct ScanHandle {
     /// Ends the scan early; what it has found so far is still reported.
     pub cancel: CancellationToken,
+    /// Holds the scan still while it says `true`; the time that it stands still is not counted. A scan whose handle is
+    /// dropped goes on.
+    pub pause: watch::Sender<bool>,
     /// Done when the last event was sent.
     pub task: JoinHandle<()>,
 }
@@ -86,6 +90,7 @@ pub(super) struct Job {
     pub(super) budget: ScanBudget,
     pub(super) outlet: Outlet,
     pub(super) cancel: CancellationToken,
+    pub(super) paused: watch::Receiver<bool>,
 }
 
 struct Candidate {
@@ -219,7 +224,8 @@ impl Run<'_> {
             self.connection.ask(Command::DbSize, deadline()).await.ok().as_ref().and_then(count).unwrap_or(0);
         let mut pace = Pace::new(self.job.budget.core_share, started);
         let mut told: Option<Instant> = None;
-        let mut paused = Duration::ZERO;
+        let mut waited = Duration::ZERO;
+        let mut end = started + self.job.budget.longest;
         let mut cursor = 0;
         loop {
             if pace.wants_measure(Instant::now())
@@ -249,21 +255,36 @@ impl Run<'_> {
                         self.scanned
                     )));
                 }
-                () if started.elapsed() >= self.job.budget.longest => {
+                () if Instant::now() >= end => {
                     let seconds = self.job.budget.longest.as_secs();
-                    let paused = match paused.as_secs() {
+                    let waited = match waited.as_secs() {
                         0 => String::new(),
-                        paused => format!(", {paused} s of them spent waiting until the node is calm"),
+                        waited => format!(", {waited} s of them spent waiting until the node is calm"),
                     };
                     return Ok(End::Early(format!(
-                        "{seconds} s are over, the longest that was allowed{paused}"
+                        "{seconds} s are over, the longest that was allowed{waited}"
                     )));
                 }
                 () => {}
             }
-            paused += self.until_calm(started + self.job.budget.longest).await;
+            end += self.while_paused().await;
+            waited += self.until_calm(end).await;
             tokio::time::sleep_until(pace.next_at()).await;
         }
+    }
+
+    /// Waits while the operator has the scan stand still, and says so; returns for how long.
+    async fn while_paused(&mut self) -> Duration {
+        let began = Instant::now();
+        let mut paused = self.job.paused.clone();
+        // Without a handle there is nobody who could let it go on.
+        if !*paused.borrow() || paused.has_changed().is_err() {
+            return Duration::ZERO;
+        }
+        self.tell(ScanState::Paused).await;
+        let _ = paused.wait_for(|is_paused| !is_paused).await;
+        self.tell(ScanState::Running).await;
+        began.elapsed()
     }
 
     /// Waits while the node suffers, at most until the scan has to end, and says so; returns for how long.
@@ -413,6 +434,7 @@ mod tests {
             budget: ScanBudget::default(),
             outlet: Outlet { readings: send, stop: stop.clone() },
             cancel: stop,
+            paused: watch::channel(false).1,
         };
         job.run().await;
         assert!(Instant::now() >= calm_at, "it did not wait");

@@ -1,0 +1,108 @@
+//! The live feed: the app loop as a task, steered by orders.
+
+use std::collections::BTreeMap;
+
+use headwater_engine::metric::Unit;
+use headwater_engine::reading::{Scan, ScanState};
+use headwater_engine::{Snapshot, Subject, quantity};
+
+use super::{Feed, FeedStatus, Learned, Order, Outlet};
+use crate::app::scan_progress::scan_line;
+use crate::app::{App, Step};
+use crate::sources::redis::{ScanBudget, ScanHandle};
+
+/// Starts the feed of a running application.
+pub fn live(app: App, status: FeedStatus) -> Feed {
+    Feed::start(status, |outlet| Live { app, outlet, scans: BTreeMap::new() }.run())
+}
+
+struct Live {
+    app: App,
+    outlet: Outlet,
+    /// The scans that were ordered and have not ended.
+    scans: BTreeMap<Subject, ScanHandle>,
+}
+
+impl Live {
+    async fn run(mut self) -> Learned {
+        loop {
+            tokio::select! {
+                biased;
+                order = self.outlet.orders.recv() => match order {
+                    None | Some(Order::Stop) => break,
+                    Some(order) => self.take(order),
+                },
+                step = self.app.step() => self.after(step),
+            }
+        }
+        for scan in self.scans.values() {
+            scan.cancel.cancel();
+        }
+        let learned = self.app.learned();
+        self.app.stop().await;
+        learned
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Act(act) => self.app.act(act),
+            Order::Scan(shard) => self.scan(shard),
+            Order::PauseScan(shard) => match self.scans.get(&shard) {
+                Some(scan) => {
+                    scan.pause.send_modify(|is_paused| *is_paused = !*is_paused);
+                    let word = if *scan.pause.borrow() { "is paused" } else { "goes on" };
+                    self.outlet.say(format!("the scan of {shard} {word}"), false);
+                }
+                None => self.outlet.say(format!("no scan of {shard} is running"), false),
+            },
+            Order::CancelScan(shard) => match self.scans.get(&shard) {
+                Some(scan) => scan.cancel.cancel(),
+                None => self.outlet.say(format!("no scan of {shard} is running"), false),
+            },
+            Order::Play(_) => self.outlet.say("what happens now cannot be played faster or again", false),
+            // The loop ends with it.
+            Order::Stop => {}
+        }
+    }
+
+    fn scan(&mut self, shard: Subject) {
+        if self.scans.contains_key(&shard) {
+            return self.outlet.say(format!("a scan of {shard} is running already"), false);
+        }
+        let budget = ScanBudget::default();
+        match self.app.scan(&shard, budget) {
+            Some(handle) => {
+                let share = quantity::show(budget.core_share, Unit::Ratio);
+                self.outlet.say(
+                    format!("scanning {shard} for big keys: reads only, at most {share} of a core"),
+                    false,
+                );
+                self.scans.insert(shard, handle);
+            }
+            None => self.outlet.say(format!("{shard} is not known yet and cannot be scanned"), true),
+        }
+    }
+
+    fn after(&mut self, step: Step) {
+        if let Some(error) = self.app.recording_error() {
+            self.outlet.say(error.to_string(), true);
+            self.outlet.status.send_modify(|status| status.recording = None);
+        }
+        let Step::Evaluated(snapshot) = step else { return };
+        self.tell_ended_scans(&snapshot);
+        self.outlet.snapshots.send_replace(Some(snapshot));
+    }
+
+    fn tell_ended_scans(&mut self, snapshot: &Snapshot) {
+        let outlet = &self.outlet;
+        self.scans.retain(|shard, handle| {
+            // What the task sent last may be in the next snapshot only.
+            let ended = |scan: &&Scan| scan.shard == *shard && scan.state.has_ended();
+            let scan = snapshot.scans.iter().find(ended).filter(|_| handle.task.is_finished());
+            if let Some(scan) = scan {
+                outlet.say(scan_line(scan), matches!(scan.state, ScanState::Stopped(_)));
+            }
+            scan.is_none()
+        });
+    }
+}
