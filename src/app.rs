@@ -54,6 +54,8 @@ pub struct App {
     recording_error: Option<RecordingError>,
     outlet: Outlet,
     redis: Vec<(Subject, RedisTarget)>,
+    /// Targets that have given nothing yet.
+    awaited: Vec<Subject>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -83,10 +85,13 @@ impl App {
             .iter()
             .map(|spec| (spec.component.clone(), RedisTarget::start(spec.clone(), interval, outlet.clone())))
             .collect();
+        let components = config.redis.iter().map(|spec| spec.component.clone());
+        let awaited =
+            components.chain(config.metrics.iter().filter_map(|spec| spec.subject().ok())).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);
-        Ok(Self { engine, readings, ticks, recorder, recording_error: None, outlet, redis, tasks })
+        Ok(Self { engine, readings, ticks, recorder, recording_error: None, outlet, redis, awaited, tasks })
     }
 
     /// Waits for the next reading or tick and gives it to the engine. May be dropped while it waits: nothing is
@@ -111,6 +116,11 @@ impl App {
                 _ => return Step::Read,
             }
         }
+    }
+
+    /// The names of the targets that have given no data yet.
+    pub fn awaited(&self) -> Vec<String> {
+        self.awaited.iter().map(ToString::to_string).collect()
     }
 
     /// Gives what the operator did to the engine; it shows in the next snapshot.
@@ -152,6 +162,11 @@ impl App {
                 self.recording_error = Some(error);
                 self.recorder = None;
             }
+        }
+        if let Input::Reading(reading) = input
+            && !reading.samples.is_empty()
+        {
+            self.awaited.retain(|target| !target.contains(&reading.source));
         }
         self.engine.take(input);
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use headwater_engine::reading::OperatorAct;
 use headwater_engine::{Baselines, Snapshot, Subject};
-use headwater_panels::screen::{Feed as FeedState, Notice};
+use headwater_panels::screen::Notice;
 use headwater_panels::{Play, Status};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -26,8 +26,8 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 pub struct Feed {
     /// The newest snapshot; `None` before the first. Older ones are skipped by whoever is slow.
     pub snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
-    /// What is to be said of the feed itself.
-    pub status: watch::Receiver<FeedStatus>,
+    /// What is to be said of the feed itself; the theme and who has the mouse are not its to know.
+    pub status: watch::Receiver<Status>,
     /// What became of orders, and whatever else the operator should know, a line each.
     pub notices: mpsc::Receiver<Notice>,
     /// What the feed is asked to do.
@@ -45,22 +45,11 @@ pub struct Outlet {
     /// Where each new snapshot goes.
     pub snapshots: watch::Sender<Option<Arc<Snapshot>>>,
     /// Where a change of what is said of the feed goes.
-    pub status: watch::Sender<FeedStatus>,
+    pub status: watch::Sender<Status>,
     /// Where notices go.
     pub notices: mpsc::Sender<Notice>,
     /// What the screen asks for; `None` from it means that the screen is gone.
     pub orders: mpsc::Receiver<Order>,
-}
-
-/// What is to be said of a feed itself; the rest of a [`Status`] belongs to the screen's owner.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FeedStatus {
-    /// Live or replayed, and how.
-    pub state: FeedState,
-    /// What a demo must say of itself.
-    pub demo: Option<String>,
-    /// The file that everything is recorded to, if any.
-    pub recording: Option<String>,
 }
 
 /// What a feed can be asked for.
@@ -83,7 +72,7 @@ pub enum Order {
 impl Feed {
     /// Starts a feed: `run` is given the other end and goes on until an [`Order::Stop`] comes or the orders end. Must
     /// be called within a tokio runtime.
-    pub fn start<Run>(status: FeedStatus, run: impl FnOnce(Outlet) -> Run) -> Self
+    pub fn start<Run>(status: Status, run: impl FnOnce(Outlet) -> Run) -> Self
     where
         Run: Future<Output = Learned> + Send + 'static,
     {
@@ -108,18 +97,5 @@ impl Outlet {
     /// Says one line to the operator. It is lost when more lines wait than anyone will read.
     pub fn say(&self, text: impl Into<String>, is_error: bool) {
         let _ = self.notices.try_send(Notice { text: text.into(), is_error });
-    }
-}
-
-impl FeedStatus {
-    /// The status of the whole screen, with what its owner adds.
-    pub fn with(&self, theme: &str, has_mouse: bool) -> Status {
-        Status {
-            feed: self.state.clone(),
-            demo: self.demo.clone(),
-            recording: self.recording.clone(),
-            theme: theme.to_owned(),
-            has_mouse,
-        }
     }
 }

@@ -6,14 +6,17 @@ use headwater_engine::metric::Unit;
 use headwater_engine::reading::{Scan, ScanState};
 use headwater_engine::{Snapshot, Subject, quantity};
 
-use super::{Feed, FeedStatus, Learned, Order, Outlet};
+use headwater_panels::Status;
+
+use super::{Feed, Learned, Order, Outlet};
 use crate::app::scan_progress::scan_line;
 use crate::app::{App, Step};
 use crate::sources::redis::{ScanBudget, ScanHandle};
 
 /// Starts the feed of a running application.
-pub fn live(app: App, status: FeedStatus) -> Feed {
-    Feed::start(status, |outlet| Live { app, outlet, scans: BTreeMap::new() }.run())
+pub fn live(app: App, status: Status) -> Feed {
+    let waiting_for = app.awaited();
+    Feed::start(Status { waiting_for, ..status }, |outlet| Live { app, outlet, scans: BTreeMap::new() }.run())
 }
 
 struct Live {
@@ -88,9 +91,18 @@ impl Live {
             self.outlet.say(error.to_string(), true);
             self.outlet.status.send_modify(|status| status.recording = None);
         }
-        let Step::Evaluated(snapshot) = step else { return };
+        let Step::Evaluated(snapshot) = step else { return self.tell_awaited() };
         self.tell_ended_scans(&snapshot);
         self.outlet.snapshots.send_replace(Some(snapshot));
+    }
+
+    fn tell_awaited(&self) {
+        let awaited = self.app.awaited();
+        self.outlet.status.send_if_modified(|status| {
+            let is_new = status.waiting_for != awaited;
+            status.waiting_for = awaited;
+            is_new
+        });
     }
 
     fn tell_ended_scans(&mut self, snapshot: &Snapshot) {
