@@ -19,6 +19,8 @@ pub struct Table<R: 'static> {
     /// The column it is sorted by, and whether in reverse; none is the order in which rows are given.
     order: Option<(usize, bool)>,
     filter: Option<Filter>,
+    /// Fields of columns that would say nothing at present.
+    left_out: &'static [&'static str],
     cursor: Option<String>,
     /// The cursor's place among the rows in sight, for when its row has gone.
     place: usize,
@@ -40,7 +42,16 @@ impl<R> Filtered for FieldsOf<'_, R> {
 impl<R: Row> Table<R> {
     /// A table of these columns, its rows as they are given.
     pub fn new(columns: &'static [Column<R>]) -> Self {
-        Self { columns, order: None, filter: None, cursor: None, place: 0, top: 0, area: Rect::ZERO }
+        Self {
+            columns,
+            order: None,
+            filter: None,
+            left_out: &[],
+            cursor: None,
+            place: 0,
+            top: 0,
+            area: Rect::ZERO,
+        }
     }
 
     /// What a filter can ask, column by column.
@@ -59,6 +70,12 @@ impl<R: Row> Table<R> {
         self.filter.as_ref()
     }
 
+    /// Draws every column but those of these fields, because they would say the same in every row; a filter can still
+    /// ask for them.
+    pub fn leave_out(&mut self, fields: &'static [&'static str]) {
+        self.left_out = fields;
+    }
+
     /// Puts the cursor on the row with this identity.
     pub fn select(&mut self, id: &str) {
         self.cursor = Some(id.to_owned());
@@ -71,24 +88,33 @@ impl<R: Row> Table<R> {
         Some(format!("sorted by {}{reversed}", self.columns.get(place)?.field.name))
     }
 
-    /// The rows that pass the filter, in order.
-    pub fn arranged<'a>(&self, rows: &'a [R]) -> Vec<&'a R> {
-        let columns = self.columns;
-        let mut kept: Vec<&R> = rows
-            .iter()
-            .filter(|row| {
-                self.filter.as_ref().is_none_or(|filter| filter.keeps(&FieldsOf { row: *row, columns }))
-            })
-            .collect();
-        if let Some((place, is_reversed)) = self.order
-            && let Some(column) = columns.get(place)
-        {
-            kept.sort_by(|one, other| {
-                let order = compare(&(column.cell)(one).value, &(column.cell)(other).value);
-                if is_reversed { order.reverse() } else { order }
-            });
+    /// `3 of 12` under a filter, else `12`.
+    pub fn count_words(&self, rows: &[R]) -> String {
+        match self.filter {
+            Some(_) => format!("{} of {}", rows.iter().filter(|row| self.keeps(row)).count(), rows.len()),
+            None => rows.len().to_string(),
         }
-        kept
+    }
+
+    fn keeps(&self, row: &R) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.keeps(&FieldsOf { row, columns: self.columns }))
+    }
+
+    /// The rows that pass the filter, group by group, in order.
+    pub fn arranged<'a>(&self, rows: &'a [R]) -> Vec<&'a R> {
+        let kept = rows.iter().filter(|row| self.keeps(row));
+        let Some((column, is_reversed)) =
+            self.order.and_then(|(place, is_reversed)| Some((self.columns.get(place)?, is_reversed)))
+        else {
+            return kept.collect();
+        };
+        // Each value is asked for once: there may be thousands of rows, at every frame.
+        let mut valued: Vec<(&R, FieldValue<'_>)> = kept.map(|row| (row, (column.cell)(row).value)).collect();
+        valued.sort_by(|(one, value), (other, other_value)| {
+            let order = compare(value, other_value);
+            one.group().cmp(&other.group()).then(if is_reversed { order.reverse() } else { order })
+        });
+        valued.into_iter().map(|(row, _)| row).collect()
     }
 
     /// The row under the cursor.
@@ -153,8 +179,13 @@ impl<R: Row> Table<R> {
     }
 
     fn sort_by_next(&mut self) {
-        let next = self.order.map_or(0, |(place, _)| place + 1);
-        self.order = (next < self.columns.len()).then_some((next, false));
+        let from = self.order.map_or(0, |(place, _)| place + 1);
+        let next = (from..self.columns.len()).find(|place| !self.is_left_out(*place));
+        self.order = next.map(|next| (next, false));
+    }
+
+    fn is_left_out(&self, place: usize) -> bool {
+        self.columns.get(place).is_some_and(|column| self.left_out.contains(&column.field.name))
     }
 }
 
@@ -168,3 +199,6 @@ fn compare(one: &FieldValue<'_>, other: &FieldValue<'_>) -> Ordering {
         (_, FieldValue::Absent) | (FieldValue::Number(_), FieldValue::Text(_)) => Ordering::Less,
     }
 }
+
+#[cfg(test)]
+mod tests;

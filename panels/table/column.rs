@@ -13,6 +13,11 @@ use crate::panel::View;
 pub trait Row {
     /// Its identity: the cursor stays on it while rows come, go and change places.
     fn id(&self) -> &str;
+
+    /// Rows of a lower group stand before those of a higher one, whatever they are sorted by.
+    fn group(&self) -> usize {
+        0
+    }
 }
 
 /// One column.

@@ -29,6 +29,11 @@ impl<R: Row> Table<R> {
             self.top = self.top.min(cursor).max((cursor + 1).saturating_sub(height));
             self.top = self.top.min(arranged.len().saturating_sub(height));
         }
+        if let (true, Some(filter)) = (arranged.is_empty() && height > 0, &self.filter) {
+            let text = format!("no row of {} matches: {}", rows.len(), filter.as_str());
+            let style = view.palette.style(ColorRole::Unknown);
+            put(&text, false, Rect { y: area.y + 1, height: 1, ..area }, style, view, buffer);
+        }
         for (place, row) in arranged.iter().enumerate().skip(self.top).take(height) {
             let line = Rect { y: area.y + 1 + (place - self.top) as u16, height: 1, ..area };
             let is_selected = cursor == Some(place);
@@ -96,7 +101,8 @@ impl<R: Row> Table<R> {
         let least = |column: &Column<R>| match column.width {
             Width::Cells(cells) | Width::Rest(cells) => cells,
         };
-        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let mut shown: Vec<usize> =
+            (0..self.columns.len()).filter(|place| !self.is_left_out(*place)).collect();
         let needed = |shown: &[usize]| {
             shown.iter().map(|place| least(&self.columns[*place]) + 1).sum::<u16>().saturating_sub(1)
         };
