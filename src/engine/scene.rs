@@ -19,9 +19,6 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::World;
 
-/// After this many intervals a value is stale: a rule that needs it answers Unknown.
-pub(crate) const STALE_INTERVALS: u32 = 5;
-
 /// Intervals over which a present value is averaged.
 const PRESENT_INTERVALS: u32 = 3;
 
@@ -85,7 +82,7 @@ pub struct Stage {
 impl Scene<'_> {
     /// The oldest moment whose data is not stale.
     pub fn stale_before(&self) -> Moment {
-        self.now - self.settings.interval * STALE_INTERVALS
+        self.now - self.settings.stale_after()
     }
 
     /// The newest value, if it is not stale.

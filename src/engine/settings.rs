@@ -23,6 +23,9 @@ pub struct Settings {
     pub store_budget: usize,
 }
 
+/// After this many intervals a value is stale.
+const STALE_INTERVALS: u32 = 5;
+
 /// Memory for history unless the configuration says otherwise: 96 MiB.
 pub const DEFAULT_STORE_BUDGET: usize = 96 * 1024 * 1024;
 
@@ -84,6 +87,12 @@ impl Settings {
     pub fn component(&self, subject: &Subject) -> Option<&Component> {
         let component = subject.component_of();
         self.components.iter().find(|declared| declared.subject == component)
+    }
+
+    /// The age above which a value is stale: it is no longer what is going on, and a rule that needs it answers
+    /// Unknown.
+    pub fn stale_after(&self) -> Duration {
+        self.interval * STALE_INTERVALS
     }
 
     /// Whether any configured source could show a symptom: a service, a gateway or a client.

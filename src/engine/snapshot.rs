@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::metric::Metric;
 use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
 use crate::report::Report;
-use crate::scene::STALE_INTERVALS;
 use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::store::{History, Seen};
@@ -95,7 +94,7 @@ impl Snapshot {
     /// The newest value that was known at this snapshot's moment; `None` when it was stale by then.
     pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
         let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
-        (seen.at >= self.at - self.settings.interval * STALE_INTERVALS).then_some(seen)
+        (seen.at >= self.at - self.settings.stale_after()).then_some(seen)
     }
 
     /// The sum of the present values of `subject` and its parts; `None` when none of them has one.
