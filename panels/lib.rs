@@ -5,8 +5,11 @@
 //! [`panel::Effect`]s; nothing here touches a terminal, a clock or a file.
 
 pub mod action;
+#[cfg(test)]
+mod example;
+mod gauge;
 pub mod keys;
-pub mod overview;
+mod overview;
 pub mod palette;
 pub mod panel;
 mod rules;
@@ -15,10 +18,11 @@ mod shards;
 mod slow_log;
 mod sources;
 pub mod table;
+mod time_bins;
+mod title;
 
 pub use action::Action;
 pub use keys::{Command, Keymap, Stroke};
-pub use overview::Overview;
 pub use palette::{ColorRole, Palette};
 pub use panel::{Effect, PANELS, Panel, Play, View};
 pub use screen::{Feed, Screen, Shown, Status};

@@ -1,22 +1,21 @@
 //! The overview: who is guilty, why, what is innocent, what is not known, and what to do next.
 
+mod axis;
+mod dependencies;
 mod lines;
+mod signals;
+mod verdict;
 
-use headwater_engine::Snapshot;
-use headwater_engine::report::{Conclusion, Report, Suspect};
-use headwater_engine::wording::{
-    address, chain, confidence_word, innocents, keys, names, shape_words, span, troubles, unjudged,
-    verdict_word,
-};
-use headwater_widgets::MarkedLine;
+use headwater_engine::report::{SubjectVerdict, Suspect, Verdict};
+use headwater_engine::{Kind, Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
+use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::palette::{ColorRole, Palette, glyph_of, role_of};
-use crate::panel::{Outcome, Panel, PanelRow, View};
-use lines::{Line, Weight, draw};
+use crate::palette::{ColorRole, Palette};
+use crate::panel::{Intent, Outcome, PANELS, Panel, PanelRow, View};
+use crate::title;
+use lines::Weight;
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -24,147 +23,237 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Overview",
     short: "Over",
     help: "who is guilty, what shows it, what is innocent, and what to do next",
-    make: || Box::new(OverviewPanel),
+    make: || Box::new(Overview::default()),
 };
 
-struct OverviewPanel;
+/// From this width on dependencies and signals stand side by side.
+const SIDE_BY_SIDE: u16 = 76;
 
-impl Panel for OverviewPanel {
+/// From this height on there is room for a title over the verdict, and for more than the verdict at all.
+const WITH_TITLE: u16 = 18;
+const WITH_MORE: u16 = 12;
+
+/// Rows of dependencies that come before what is only context of the verdict.
+const FIRST_DEPENDENCIES: u16 = 6;
+
+/// Rows of the time axis with its title.
+const AXIS: u16 = 3;
+
+#[derive(Debug, Default)]
+struct Overview {
+    /// The dependency under the cursor; none until the cursor is moved.
+    cursor: Option<Subject>,
+    /// Where the rows of dependencies stand, and the first of them that is in sight.
+    rows_at: Rect,
+    first: usize,
+}
+
+/// How the height is shared out, from the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rows {
+    title: u16,
+    verdict: u16,
+    dependencies: u16,
+    signals: u16,
+    axis: u16,
+}
+
+impl Panel for Overview {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        Overview::new(view.snapshot, view.palette).render(area, buffer);
-    }
-
-    fn act(&mut self, _action: Action, _view: &View<'_>) -> Outcome {
-        Outcome::Ignored
-    }
-}
-
-/// The triage of one moment, in the order in which it is read.
-///
-/// In a small area the accusation, the chain and the next step come first; what had to be left out is counted in the
-/// first row.
-#[derive(Clone, Copy, Debug)]
-pub struct Overview<'a> {
-    snapshot: &'a Snapshot,
-    palette: &'a Palette,
-}
-
-impl<'a> Overview<'a> {
-    /// The overview of this snapshot in these colours.
-    pub fn new(snapshot: &'a Snapshot, palette: &'a Palette) -> Self {
-        Self { snapshot, palette }
-    }
-
-    fn lines(&self) -> Vec<Line> {
-        let report = &self.snapshot.report;
-        let mut lines = vec![];
-        let shape = format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence);
-        lines.push(Line::new(Weight::Context, "shape", shape));
-        if let Some(symptom) = &report.symptom {
-            let text = format!("{} ({})", symptom.sentence, span(symptom.since, None));
-            lines.push(Line::new(Weight::Context, "symptom", text));
-        }
-        lines.push(Line::rule());
-        for (place, suspect) in report.suspects.iter().enumerate() {
-            self.accuse(&mut lines, suspect, place == 0);
-        }
-        if let Some(chain) = chain(report) {
-            lines.push(Line::new(Weight::Core, "chain", chain));
-        }
-        label_first(&mut lines, "innocent", innocent_rows(report), ColorRole::Innocent);
-        label_first(&mut lines, "unknown", unknown_rows(report), ColorRole::Unknown);
-        label_first(&mut lines, "trouble", troubles(self.snapshot), ColorRole::Suspect);
-        lines.push(Line::new(Weight::Core, "next", report.next_step.clone()));
-        lines.push(Line::rule());
-        // Shards, nodes and instances have panels of their own.
-        for row in report.verdicts.iter().filter(|row| row.subject.parent().is_none()) {
-            let mark = format!("{} {}", glyph_of(row.verdict), verdict_word(row.verdict));
-            let text = format!("{}: {}", row.subject, row.reason);
-            lines.push(Line::new(Weight::Detail, &mark, text).colored(role_of(row.verdict)));
-        }
-        lines
-    }
-
-    /// What is said of one suspect: the first in full, the others with less weight.
-    fn accuse(&self, lines: &mut Vec<Line>, suspect: &Suspect, is_first: bool) {
-        let place = address(self.snapshot, &suspect.subject).map(|address| format!(" ({address})"));
-        let head = format!(
-            "{}{}, {}, {}, by {}",
-            suspect.subject,
-            place.unwrap_or_default(),
-            confidence_word(suspect.confidence),
-            span(suspect.since, suspect.until),
-            suspect.rule
-        );
-        let weight = |first| if is_first { first } else { Weight::Detail };
-        let word = verdict_word(suspect.verdict).to_uppercase();
-        let mark = format!("{} {word}", glyph_of(suspect.verdict));
-        lines.push(Line::new(weight(Weight::Core), &mark, head).colored(role_of(suspect.verdict)));
-        lines.push(Line::new(weight(Weight::Core), "", suspect.sentence.clone()));
-        for (place, key) in keys(suspect).enumerate() {
-            let key_weight = if place == 0 { Weight::Core } else { Weight::Context };
-            lines.push(Line::new(weight(key_weight), "", key));
-        }
-        for rival in &suspect.rivals {
-            lines.push(Line::new(
-                weight(Weight::Context),
-                "",
-                format!("or {}: {}", rival.rule, rival.told_by),
-            ));
-        }
-    }
-
-    fn head(&self, left_out: usize) -> String {
-        let report = &self.snapshot.report;
-        let more = if left_out > 0 { format!("   +{left_out} not shown") } else { String::new() };
-        format!("{} UTC   {}{more}", self.snapshot.at.clock(), report.name)
-    }
-}
-
-/// The glyph, the word and the colour of what it comes to.
-fn conclusion_mark(conclusion: Conclusion) -> (&'static str, &'static str, ColorRole) {
-    match conclusion {
-        Conclusion::Guilty => ("X", "INCIDENT", ColorRole::Guilty),
-        Conclusion::Clear => ("o", "nothing guilty", ColorRole::Innocent),
-        Conclusion::Blind => ("?", "not everything seen", ColorRole::Unknown),
-        Conclusion::NoTarget => ("?", "no target answers", ColorRole::Unknown),
-    }
-}
-
-fn innocent_rows(report: &Report) -> Vec<String> {
-    let all: Vec<_> =
-        innocents(&report.exonerated).into_iter().map(|(subjects, _)| names(&subjects)).collect();
-    if all.is_empty() { vec![] } else { vec![all.join(", ")] }
-}
-
-fn unknown_rows(report: &Report) -> Vec<String> {
-    let rows = unjudged(&report.unknown).into_iter();
-    rows.map(|(subjects, missing)| format!("{}: {missing}", names(&subjects))).collect()
-}
-
-/// Rows of which the first has the label.
-fn label_first(lines: &mut Vec<Line>, label: &str, rows: Vec<String>, role: ColorRole) {
-    for (place, row) in rows.into_iter().enumerate() {
-        let label = if place == 0 { label } else { "" };
-        lines.push(Line::new(Weight::Account, label, row).colored(role));
-    }
-}
-
-impl Widget for Overview<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
+        self.rows_at = Rect::ZERO;
         if area.is_empty() {
             return;
         }
-        let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-        let left_out = draw(&self.lines(), self.palette, below, buffer);
-        let (glyph, word, role) = conclusion_mark(self.snapshot.report.conclusion);
-        MarkedLine::new(glyph, word, &format!("  {}", self.head(left_out)))
-            .mark_style(self.palette.style(role))
-            .text_style(self.palette.style(ColorRole::Heading))
-            .glyphs(self.palette.glyphs)
-            .render(Rect { height: 1, ..area }, buffer);
+        let (snapshot, palette) = (view.snapshot, view.palette);
+        let lines = verdict::lines(snapshot, hint(view));
+        let dependencies = dependencies::rows(snapshot);
+        let rows = shared_out(&lines, dependencies.len(), palette, area);
+        let mut below = area;
+        let title_row = cut(&mut below, rows.title);
+        let left_out = lines::draw(&lines, palette, cut(&mut below, rows.verdict), buffer);
+        let more = if left_out > 0 { format!("+{left_out} not shown") } else { String::new() };
+        title::draw("Verdict", &more, palette, title_row, buffer);
+        if rows.title == 0 {
+            count_left_out(&more, palette, Rect { height: rows.verdict, ..area }, buffer);
+        }
+        let (left, right) = if is_side_by_side(area.width) {
+            let both = cut(&mut below, rows.dependencies);
+            let right = (both.width * 2 / 5).clamp(32, 70);
+            let left = Rect { width: both.width - right - 1, ..both };
+            (left, Rect { x: left.right() + 1, width: right, ..both })
+        } else {
+            (cut(&mut below, rows.dependencies), cut(&mut below, rows.signals))
+        };
+        self.draw_dependencies(&dependencies, view, left, buffer);
+        signals::draw(snapshot, palette, right, buffer);
+        axis::draw(snapshot, palette, cut(&mut below, rows.axis), buffer);
     }
+
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        let rows = dependencies::rows(view.snapshot);
+        let place = self.place(&rows);
+        let last = rows.len().saturating_sub(1);
+        let to = match action {
+            Action::Up => place.map_or(last, |place| place.saturating_sub(1)),
+            Action::Down => place.map_or(0, |place| place + 1),
+            Action::Top | Action::PageUp => 0,
+            Action::Bottom | Action::PageDown => last,
+            Action::Open => return self.opened(view.snapshot),
+            _ => return Outcome::Ignored,
+        };
+        self.cursor = rows.get(to.min(last)).map(|row| row.subject.clone());
+        Outcome::Done
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        Some(verdict::in_two_lines(view.snapshot))
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        if !self.rows_at.contains(at) {
+            return Outcome::Ignored;
+        }
+        let rows = dependencies::rows(view.snapshot);
+        let Some(row) = rows.get(self.first + usize::from(at.y - self.rows_at.y)) else {
+            return Outcome::Ignored;
+        };
+        self.cursor = Some(row.subject.clone());
+        Outcome::Done
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        self.cursor = Some(subject.component_of());
+    }
+}
+
+impl Overview {
+    fn draw_dependencies(
+        &mut self,
+        rows: &[&SubjectVerdict],
+        view: &View<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
+        let mut below = area;
+        let title_row = cut(&mut below, 1);
+        let height = usize::from(below.height);
+        let cursor = self.place(rows);
+        self.first = dependencies::first_in_sight(rows, cursor, height);
+        self.rows_at = below;
+        let hidden = rows.len().saturating_sub(height);
+        let more = if hidden > 0 { format!("+{hidden} more") } else { String::new() };
+        title::draw("Dependencies, upstream first", &more, view.palette, title_row, buffer);
+        dependencies::draw(rows, self.first, cursor, view.snapshot, view.palette, below, buffer);
+    }
+
+    fn place(&self, rows: &[&SubjectVerdict]) -> Option<usize> {
+        let cursor = self.cursor.as_ref()?;
+        rows.iter().position(|row| row.subject == *cursor)
+    }
+
+    /// Opens what is under the cursor, or the first suspect where there is no cursor yet.
+    fn opened(&self, snapshot: &Snapshot) -> Outcome {
+        let rows = dependencies::rows(snapshot);
+        let under_cursor = self.place(&rows).map(|place| rows[place]);
+        let suspects = &snapshot.report.suspects;
+        let wanted = match under_cursor {
+            Some(row) => {
+                let own = suspects.iter().find(|suspect| row.subject.contains(&suspect.subject));
+                own.map(accused).or_else(|| Some(unaccused(row)))
+            }
+            None => suspects.first().map(accused),
+        };
+        match wanted {
+            Some((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
+            None => Outcome::Refused("nothing is accused: put the cursor on a dependency first".to_owned()),
+        }
+    }
+}
+
+/// The panel that shows an accusation best.
+fn accused(suspect: &Suspect) -> (&'static str, Subject) {
+    let panel = match suspect.subject.kind() {
+        Kind::Redis if suspect.rule == "slow-commands" => "slow-log",
+        Kind::Redis => "shards",
+        _ => "rules",
+    };
+    (panel, suspect.subject.clone())
+}
+
+fn unaccused(row: &SubjectVerdict) -> (&'static str, Subject) {
+    let panel = match (row.verdict, row.subject.kind()) {
+        (Verdict::Unknown, _) if row.age_s.is_none() => "sources",
+        (_, Kind::Redis) => "shards",
+        _ => "rules",
+    };
+    (panel, row.subject.clone())
+}
+
+/// What the keys lead to from here.
+fn hint(view: &View<'_>) -> Option<String> {
+    let first = view.snapshot.report.suspects.first()?;
+    let key = view.keys.key_of(Action::Open);
+    let (panel, subject) = accused(first);
+    let title = PANELS.iter().find(|row| row.name == panel)?.title;
+    (!key.is_empty()).then(|| format!("{key}: {subject} on {title}"))
+}
+
+/// Without a title, what was left out is counted at the end of the lowest row that is empty there.
+fn count_left_out(more: &str, palette: &Palette, verdict: Rect, buffer: &mut Buffer) {
+    let width = u16::try_from(more.len()).unwrap_or(u16::MAX);
+    let Some(x) = verdict.right().checked_sub(width).filter(|x| *x > verdict.x) else { return };
+    let is_empty = |y: &u16| (x - 1..verdict.right()).all(|x| buffer[(x, *y)].symbol() == " ");
+    if let Some(y) = (verdict.top()..verdict.bottom()).rev().find(is_empty) {
+        buffer.set_stringn(x, y, more, usize::from(width), palette.style(ColorRole::Faint));
+    }
+}
+
+fn is_side_by_side(width: u16) -> bool {
+    width >= SIDE_BY_SIDE
+}
+
+/// Shares out the height: what the verdict must say, the dependencies, the axis, then what else the verdict says.
+fn shared_out(lines: &[lines::Line], dependencies: usize, palette: &Palette, area: Rect) -> Rows {
+    let height_of = |heaviest: Weight| -> u16 {
+        let told = lines.iter().filter(|line| line.weight() <= heaviest);
+        told.map(|line| line.height(palette, area.width)).fold(0, u16::saturating_add)
+    };
+    let mut left = area.height;
+    let mut take = |wanted: u16| {
+        let given = wanted.min(left);
+        left -= given;
+        given
+    };
+    let title = take(u16::from(area.height >= WITH_TITLE));
+    if area.height < WITH_MORE {
+        return Rows { title, verdict: take(u16::MAX), dependencies: 0, signals: 0, axis: 0 };
+    }
+    let mut verdict = take(height_of(Weight::Account));
+    let dependencies = u16::try_from(dependencies).unwrap_or(u16::MAX);
+    let side = is_side_by_side(area.width);
+    let beside = if side { signals::COUNT } else { 0 };
+    let all = dependencies.max(beside);
+    let mut shown = take(1 + all.min(FIRST_DEPENDENCIES));
+    let mut axis = take(AXIS - 1);
+    verdict += take(height_of(Weight::Context) - height_of(Weight::Account));
+    let signals = if side { 0 } else { take(1 + signals::COUNT) };
+    axis += take(u16::from(axis == AXIS - 1));
+    verdict += take(height_of(Weight::Detail) - height_of(Weight::Context));
+    shown += take((1 + all).saturating_sub(shown));
+    // A title with nothing below it says nothing.
+    if shown < 2 {
+        verdict += std::mem::take(&mut shown);
+    }
+    Rows { title, verdict, dependencies: shown, signals, axis }
+}
+
+/// Cuts so many rows off the top.
+fn cut(below: &mut Rect, rows: u16) -> Rect {
+    let height = rows.min(below.height);
+    let part = Rect { height, ..*below };
+    *below = Rect { y: below.y + height, height: below.height - height, ..*below };
+    part
 }
 
 #[cfg(test)]

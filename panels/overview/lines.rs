@@ -21,29 +21,23 @@ pub(super) enum Weight {
     Context,
     /// Everything else that is said.
     Detail,
-    /// What only separates.
-    Frame,
 }
 
-/// A label with a text, or a rule across the area.
+/// A label with a text.
 #[derive(Debug)]
 pub(super) struct Line {
     weight: Weight,
     label: String,
     text: String,
     role: ColorRole,
-    is_rule: bool,
+    text_role: ColorRole,
 }
 
 impl Line {
     /// A line whose label is drawn as a label.
     pub(super) fn new(weight: Weight, label: &str, text: String) -> Self {
-        Self { weight, label: label.to_owned(), text, role: ColorRole::Label, is_rule: false }
-    }
-
-    /// A rule across the area.
-    pub(super) fn rule() -> Self {
-        Self { is_rule: true, role: ColorRole::Faint, ..Self::new(Weight::Frame, "", String::new()) }
+        let (role, text_role) = (ColorRole::Label, ColorRole::Text);
+        Self { weight, label: label.to_owned(), text, role, text_role }
     }
 
     /// The same line with its label in the colour of this role.
@@ -52,15 +46,27 @@ impl Line {
         self
     }
 
+    /// The same line with its text in the colour of this role.
+    pub(super) fn text_colored(mut self, role: ColorRole) -> Self {
+        self.text_role = role;
+        self
+    }
+
+    /// What it is, for what needs a place whatever happens.
+    pub(super) fn weight(&self) -> Weight {
+        self.weight
+    }
+
     fn hanging<'a>(&'a self, palette: &Palette) -> Hanging<'a> {
         Hanging::new(&self.label, INDENT, &self.text)
             .label_style(palette.style(self.role))
-            .text_style(palette.style(ColorRole::Text))
+            .text_style(palette.style(self.text_role))
             .glyphs(palette.glyphs)
     }
 
-    fn height(&self, palette: &Palette, width: u16) -> u16 {
-        if self.is_rule { 1 } else { self.hanging(palette).height(width) }
+    /// How many rows it takes in full.
+    pub(super) fn height(&self, palette: &Palette, width: u16) -> u16 {
+        self.hanging(palette).height(width)
     }
 }
 
@@ -72,33 +78,35 @@ pub(super) fn draw(lines: &[Line], palette: &Palette, area: Rect, buffer: &mut B
     let mut y = area.top();
     for (line, height) in lines.iter().zip(&rows).filter(|(_, height)| **height > 0) {
         let place = Rect { y, height: *height, ..area };
-        if line.is_rule {
-            let rule = palette.glyphs.rule().repeat(usize::from(area.width));
-            buffer.set_stringn(place.x, y, &rule, usize::from(area.width), palette.style(line.role));
-        } else {
-            line.hanging(palette).render(place, buffer);
-        }
+        line.hanging(palette).render(place, buffer);
         y += height;
     }
-    lines.iter().zip(&rows).filter(|(line, height)| **height == 0 && !line.is_rule).count()
+    rows.iter().filter(|height| **height == 0).count()
 }
 
-/// Rows for each line: one for each in the order of weight, then what each still wants in the same order.
+/// Rows for each line: first one for each that must be told, then what these still want in the order of their weight,
+/// then the same for each lighter weight.
 fn allot(wanted: &[(Weight, u16)], rows: u16) -> Vec<u16> {
-    let mut by_weight: Vec<usize> = (0..wanted.len()).collect();
-    by_weight.sort_by_key(|line| wanted[*line].0);
     let mut given = vec![0; wanted.len()];
     let mut left = rows;
-    for weight in [Weight::Core, Weight::Account, Weight::Context, Weight::Detail, Weight::Frame] {
-        let lines = || by_weight.iter().copied().filter(|line| wanted[*line].0 == weight);
-        for line in lines() {
-            given[line] = left.min(1);
-            left -= given[line];
+    let mut give = |line: usize, most: u16, given: &mut Vec<u16>| {
+        let more = most.saturating_sub(given[line]).min(left);
+        given[line] += more;
+        left -= more;
+    };
+    let of = |weights: &'static [Weight]| {
+        weights
+            .iter()
+            .flat_map(move |weight| (0..wanted.len()).filter(move |line| wanted[*line].0 == *weight))
+    };
+    let stages: [&'static [Weight]; 3] =
+        [&[Weight::Core, Weight::Account], &[Weight::Context], &[Weight::Detail]];
+    for stage in stages {
+        for line in of(stage) {
+            give(line, 1, &mut given);
         }
-        for line in lines().filter(|line| wanted[*line].1 > 1) {
-            let more = (wanted[line].1 - 1).min(left);
-            given[line] += more;
-            left -= more;
+        for line in of(stage) {
+            give(line, wanted[line].1, &mut given);
         }
     }
     given
@@ -110,11 +118,13 @@ mod tests {
 
     #[test]
     fn heavy_lines_are_told_in_full_before_light_ones_begin() {
-        let wanted = [(Weight::Context, 3), (Weight::Core, 2), (Weight::Detail, 1), (Weight::Core, 4)];
+        use Weight::{Account, Context, Core, Detail};
+        let wanted = [(Context, 3), (Core, 2), (Detail, 1), (Core, 4)];
         assert_eq!(allot(&wanted, 0), [0, 0, 0, 0]);
         assert_eq!(allot(&wanted, 1), [0, 1, 0, 0]);
         assert_eq!(allot(&wanted, 3), [0, 2, 0, 1]);
         assert_eq!(allot(&wanted, 8), [2, 2, 0, 4]);
         assert_eq!(allot(&wanted, 99), [3, 2, 1, 4]);
+        assert_eq!(allot(&[(Core, 4), (Account, 2), (Context, 1)], 4), [3, 1, 0]);
     }
 }

@@ -1,212 +1,194 @@
-use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Node, NodeHealth, Shard, Topology};
-use headwater_engine::report::{
-    Confidence, Cost, Evidence, Exonerated, KeyEvidence, Link, Rival, Role, SCHEMA, Shape, ShapeKind, Since,
-    SubjectVerdict, Symptom, Unjudged, Verdict,
-};
-use headwater_engine::{Moment, Subject};
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_engine::RemoteText;
+use headwater_engine::reading::{ActKind, Input, OperatorAct};
 use headwater_widgets::Glyphs;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 
 use super::*;
+use crate::example::{BEGAN, Trouble, World, drawn, keys, subject};
 
-const AT: Moment = Moment(14 * 3_600_000 + 7 * 60_000 + 20_000);
-
-fn subject(text: &str) -> Subject {
-    text.parse().unwrap()
+fn shown(snapshot: &Snapshot, glyphs: Glyphs, width: u16, height: u16) -> String {
+    drawn(&mut Overview::default(), snapshot, &Palette::mono(glyphs), width, height)
 }
 
-fn incident() -> Snapshot {
-    let shard = subject("redis/features#2");
-    let since = Since { at: Moment(AT.0 - 25_000), before: true };
-    let evidence = Evidence {
-        metric: "http.server.request.duration".into(),
-        value: 2.41,
-        unit: Unit::Seconds,
-        limit: None,
-        baseline: None,
-        baseline_from: None,
-        at: AT,
-    };
-    let suspect = Suspect {
-        subject: shard.clone(),
-        rule: "shard-bandwidth".into(),
-        role: Role::Trigger,
-        confidence: Confidence::High,
-        verdict: Verdict::Guilty,
-        since,
-        until: None,
-        sentence: "23.9 MB/s out, flat at its link of 25 MB/s; answers in 41 ms, peers in 0.7 ms".into(),
-        rivals: vec![Rival {
-            rule: "network-path".into(),
-            told_by: "bytes at the limit on this node only".into(),
-        }],
-        explains: vec![],
-        evidence: vec![],
-        keys: vec![KeyEvidence {
-            key: "user:profile:8812".into(),
-            bytes: Some(1_800_000),
-            slot: Some(5_474),
-            shard: shard.clone(),
-            what: "read 13 times a second".into(),
-        }],
-    };
-    let other = Suspect {
-        subject: subject("redis/features"),
-        rule: "hit-but-slow".into(),
-        confidence: Confidence::Low,
-        verdict: Verdict::Suspect,
-        since: Since { at: Moment(AT.0 - 5_000), before: false },
-        sentence: "98.5 % hits, and reads take 520 ms".into(),
-        rivals: vec![],
-        keys: vec![],
-        ..suspect.clone()
-    };
-    let report = Report {
-        schema: SCHEMA,
-        name: "ranker-prod".into(),
-        at: AT,
-        conclusion: Conclusion::Guilty,
-        shape: Shape {
-            kind: ShapeKind::SlowOnly,
-            sentence: "p99 2.41 s, 13x its healthy 0.18 s; errors 0 %".into(),
-        },
-        symptom: Some(Symptom {
-            subject: subject("service/ranker"),
-            evidence,
-            since,
-            sentence: "service/ranker: 99 % of requests take up to 2.41 s".into(),
-        }),
-        verdicts: [
-            ("redis/features#2", Verdict::Guilty, "its link is full"),
-            ("redis/features", Verdict::Guilty, "its shard #2 is guilty"),
-            ("gpu/ranker", Verdict::Unknown, "no source"),
-            ("queue/ranker", Verdict::Innocent, "clear of queue-not-compute"),
-        ]
-        .map(|(name, verdict, reason)| SubjectVerdict {
-            subject: subject(name),
-            verdict,
-            reason: reason.into(),
-            age_s: Some(0.4),
-        })
-        .into(),
-        suspects: vec![suspect, other],
-        chain: [
-            ("service/ranker", "p99 2.41 s"),
-            ("service/ranker", "feature_load 1.6 s (70 %)"),
-            ("redis/features", "GET 520 ms"),
-            ("redis/features#2", "#2 link full"),
-        ]
-        .map(|(at, text)| Link { subject: subject(at), text: text.into() })
-        .into(),
-        exonerated: ["redis/features#0", "redis/features#1", "queue/ranker"]
-            .map(|name| Exonerated { subject: subject(name), by: vec!["shard-hot".into()] })
-            .into(),
-        unknown: vec![Unjudged { subject: subject("gpu/ranker"), missing: "no source".into() }],
-        next_step: "confirm the keys, then keep the hot ones in the service for 30 s".into(),
-        cost: Cost::default(),
-    };
-    let node = Node {
-        subject: shard.instance("10.0.3.14:6379"),
-        id: "n2".into(),
-        primary: true,
-        health: NodeHealth::Online,
-    };
-    let topology = Topology {
-        cluster: subject("redis/features"),
-        clustered: true,
-        shards: vec![Shard { subject: shard, slots: vec![], nodes: vec![node] }],
-    };
-    Snapshot { topologies: [topology].into(), ..Snapshot::of(report) }
-}
-
-fn drawn(snapshot: &Snapshot, palette: Palette, width: u16, height: u16) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| frame.render_widget(Overview::new(snapshot, &palette), frame.area())).unwrap();
-    let buffer = terminal.backend().buffer();
-    let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..height).map(row).collect::<Vec<_>>().join("\n")
+fn at(trouble: Trouble, seconds: i64, width: u16, height: u16) -> String {
+    shown(&World::after(trouble, seconds), Glyphs::Unicode, width, height)
 }
 
 #[test]
 fn an_incident_at_80x24() {
-    insta::assert_snapshot!(drawn(&incident(), Palette::mono(Glyphs::Unicode), 80, 24), @r#"
-    X INCIDENT   14:07:20 UTC   ranker-prod
-    shape      slow only: p99 2.41 s, 13x its healthy 0.18 s; errors 0 %
-    symptom    service/ranker: 99 % of requests take up to 2.41 s (since before
-               14:06:55)
-    ────────────────────────────────────────────────────────────────────────────────
-    X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since before
-               14:06:55, by shard-bandwidth
-               23.9 MB/s out, flat at its link of 25 MB/s; answers in 41 ms, peers
-               in 0.7 ms
-               user:profile:8812 1.8 MB on redis/features#2, slot 5474: read 13
-               times a second
-               or network-path: bytes at the limit on this node only
-    ! SUSPECT  redis/features, low confidence, since 14:07:15, by hit-but-slow
-               98.5 % hits, and reads take 520 ms
-    chain      p99 2.41 s < feature_load 1.6 s (70 %) < GET 520 ms < #2 link full
-    innocent   redis/features#0 #1, queue/ranker
+    insta::assert_snapshot!(at(Trouble::FullLink, 45, 80, 21), @r#"
+    ─ Verdict ────────────────────────────────────────────────────── +10 not shown ─
+    X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03,
+               by shard-bandwidth
+               23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in
+               41 ms, its peers in 0.7 ms
+               user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
+    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full <
+               user:profile:8812 1.8 MB
+    innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
     unknown    gpu/ranker: no source
-    next       confirm the keys, then keep the hot ones in the service for 30 s
-    ────────────────────────────────────────────────────────────────────────────────
-    X guilty   redis/features: its shard #2 is guilty
-    ? unknown  gpu/ranker: no source
-    o innocent queue/ranker: clear of queue-not-compute
+    next       user:profile:8812: see who reads it and how often: cache it for 30 s
+               near the reader, then store it as a hash or in a smaller encoding;
+               delete it with UNLINK, never with DEL
+    ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
+    ? unknown  gpu/ranker      no source            queue     3         ▃▃▃▃▃▃
+    o innocent queue/ranker    3 waiting            TTFT p99  ? no source
+    X guilty   redis/features  link 96 % avg 33 %   hit ratio 98.5 %    ██████
+    o innocent service/ranker  p99 2.9 s, 40 active err/inst  0.3 %     ▁▁▁▁██   new
+    o innocent client/load     1420/s original req… retries   1.1 %     ▁▁▁▁██   new
+                                                  ?.......................!XXXXXXXXX
+                                                  14:06:01 began 14:08:01 ^
     "#);
 }
 
 #[test]
-fn an_incident_at_60x16_without_colour_in_ascii() {
-    insta::assert_snapshot!(drawn(&incident(), Palette::mono(Glyphs::Ascii), 60, 16), @r#"
-    X INCIDENT   14:07:20 UTC   ranker-prod   +6 not shown
-    shape      slow only: p99 2.41 s, 13x its healthy 0.18 s;~
-    symptom    service/ranker: 99 % of requests take up to 2.41~
+fn an_incident_at_60x16_in_ascii() {
+    let snapshot = World::after(Trouble::FullLink, 45);
+    insta::assert_snapshot!(shown(&snapshot, Glyphs::Ascii, 60, 13), @r#"
     X GUILTY   redis/features#2 (10.0.3.14:6379), high
-               confidence, since before 14:06:55, by
-               shard-bandwidth
-               23.9 MB/s out, flat at its link of 25 MB/s;
-               answers in 41 ms, peers in 0.7 ms
+               confidence, since 14:08:03, by shard-bandwidth
+               23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25
+               MB/s link; answers in 41 ms, its peers in 0.7 ms
                user:profile:8812 1.8 MB on redis/features#2,
-               slot 5474: read 13 times a second
-    chain      p99 2.41 s < feature_load 1.6 s (70 %) < GET 520
-               ms < #2 link full
-    innocent   redis/features#0 #1, queue/ranker
-    unknown    gpu/ranker: no source
-    next       confirm the keys, then keep the hot ones in the
-               service for 30 s
+               slot 14000: big string
+    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497
+               ms < #2 link full < user:profile:8812 1.8 MB
+    innocent   queue/ranker, redis/features#0 #1,~
+    unknown    gpu/ranker: no source               +10 not shown
+    next       user:profile:8812: see who reads it and how
+               often: cache it for 30 s near the reader, then
+               store it as a hash or in a smaller encoding;~
     "#);
 }
 
 #[test]
-fn a_calm_deployment() {
-    let mut snapshot = incident();
-    std::sync::Arc::make_mut(&mut snapshot.report).verdicts.retain(|row| row.verdict == Verdict::Innocent);
-    snapshot = Snapshot::of(Report {
-        conclusion: Conclusion::Clear,
-        shape: Shape { kind: ShapeKind::Calm, sentence: "p99 0.17 s, no errors".into() },
-        symptom: None,
-        suspects: vec![],
-        chain: vec![],
-        unknown: vec![],
-        next_step: "nothing to do".into(),
-        ..(*snapshot.report).clone()
-    });
-    insta::assert_snapshot!(drawn(&snapshot, Palette::mono(Glyphs::Unicode), 60, 7), @r#"
-    o nothing guilty   14:07:20 UTC   ranker-prod
-    shape      calm: p99 0.17 s, no errors
-    ────────────────────────────────────────────────────────────
-    innocent   redis/features#0 #1, queue/ranker
+fn an_incident_on_a_wide_screen() {
+    insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 36), @r#"
+    ─ Verdict ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth
+               23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
+               user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
+               redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
+               redis.answer_time 41 ms, its peers 0.7 ms
+               redis.busy 6 %
+               bytes of user:profile:8812 1.8 MB, limit 524 kB
+               db.client.operation.duration p99 497 ms, limit 50 ms
+               hit ratio 98.5 %
+    ! SUSPECT  redis/features, medium confidence, since 14:08:01, by access-changed
+               17.4 kB read a request, 21x its healthy 845 B
+    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full < user:profile:8812 1.8 MB
+    callers    slow only: p99 2.9 s, objective 500 ms, 31x its healthy 95 ms (since 14:08:01)
+    innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
+    unknown    gpu/ranker: no source
+               client/load: latency-shift: no latency histogram: not enough history yet
+    next       user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a
+               smaller encoding; delete it with UNLINK, never with DEL
+    ─ Dependencies, upstream first ────────────────────────────────────────────── ─ Five signals ───────────────────────────── 5 min ─
+    ? unknown  gpu/ranker      no source                                          queue     3                  ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃
+    o innocent queue/ranker    3 waiting, 7 in batches  3 waiting, a wait of 2.1… TTFT p99  ? no source
+    X guilty   redis/features  link 96 % avg 33 % of 3 shards  redis/features#2:… hit ratio 98.5 %             █████████████████
+    o innocent service/ranker  p99 2.9 s, own stages 30 ms, 40 active             err/inst  0.3 %              ▁▁▁▁▁▁▁▁▁▁▁▁█████   new
+    o innocent client/load     1420/s original requests, 1x the healthy 1420/s    retries   1.1 %              ▁▁▁▁▁▁▁▁▁▁▁▁█████   new
+    ─ Time, 5 s a cell ────────────────────────────────────────────────────────────── X incident  ! suspect  ? not all seen  . clear ─
+                                                                                                    ?.......................!XXXXXXXXX
+                                                                                                    14:06:01 began 14:08:01 ^
+    "#);
+}
+
+#[test]
+fn calm() {
+    insta::assert_snapshot!(at(Trouble::None, 60, 80, 21), @r#"
+    ─ Verdict ──────────────────────────────────────────────────────────────────────
+    o CALM     nothing guilty, every source gave fresh data
+    callers    calm: nothing that callers could see: errors 0 %, 1420/s
+    innocent   queue/ranker, redis/features, service/ranker, client/load
+    unknown    gpu/ranker: no source
+               client/load: latency-shift: no latency histogram: not enough history
+               yet
+    looked at  5 sources since 14:06:01; 14 rules: 28 of 29 judgements clear
     next       nothing to do
-    ────────────────────────────────────────────────────────────
-    o innocent queue/ranker: clear of queue-not-compute
+    ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
+    ? unknown  gpu/ranker      no source            queue     3           ▃▃▃▃
+    o innocent queue/ranker    3 waiting            TTFT p99  ? no source
+    o innocent redis/features  cpu 6 % avg 6 %      hit ratio 98.5 %      ████
+    o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %         ▁▁▁▁
+    o innocent client/load     1420/s original req… retries   0 %         ▁▁▁▁
+    ─ Time, 5 s a cell ──────────── X incident  ! suspect  ? not all seen  . clear ─
+                                               ?....................................
+                                               14:06:01
+    "#);
+}
+
+#[test]
+fn a_node_that_answers_late() {
+    insta::assert_snapshot!(at(Trouble::Late, 8, 80, 21), @r#"
+    ─ Verdict ─────────────────────────────────────────────────────── +1 not shown ─
+    ? BLIND    nothing guilty, but not everything could be seen
+    ! SUSPECT  redis/features#2 (10.0.3.14:6379), low confidence, since 14:08:01, by
+               slow-to-answer
+               answers in 9 s, its peers in 0.7 ms
+    callers    calm: nothing that callers could see: errors 0 %, 1420/s
+    innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
+    unknown    gpu/ranker: no source
+               client/load: latency-shift: no latency histogram: not enough history…
+    trouble    redis/features#2@10.0.3.14:6379: no answer since 14:07:59, still
+               waiting
+    next       nobody is seen to suffer; look at redis/features#2: look at what the
+               shard is short of: CPU, link, or a long command
+    ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
+    ? unknown  gpu/ranker      no source            queue     3          ▃▃▃▃▃
+    o innocent queue/ranker    3 waiting            TTFT p99  ? no source
+    ! suspect  redis/features  cpu 6 % avg 6 %      hit ratio 98.5 %     █████
+    o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %        ▁▁▁▁▁
+    o innocent client/load     1420/s original req… retries   0 %        ▁▁▁▁▁
+                                                          ?.......................!!
+                                                          14:06:01 began 14:08:01 ^
+    "#);
+}
+
+#[test]
+fn no_target_answers() {
+    insta::assert_snapshot!(at(Trouble::Refused, 10, 60, 13), @r#"
+    ? SILENT   no target answered
+    unknown    gpu/ranker, queue/ranker: no source
+    trouble    client/load@10.2.0.1:9000,
+               redis/features#0@10.0.3.12:6379 #1@10.0.3.13:6379
+               #2@10.0.3.14:6379, service/ranker@10.1.0.1:8000:
+               connection refused: is it running?
+    next       no target answered: run 'headwater doctor' to see
+               what is in the way                   +1 not shown
+    ─ Dependencies, upstream first ─────────────────── +1 more ─
+    ? unknown  gpu/ranker      no source
+    ? unknown  queue/ranker    no source
+    ? unknown  redis/features  connection refused: is it runnin…
+    ? unknown  service/ranker  connection refused: is it runnin…
+    "#);
+}
+
+#[test]
+fn connecting() {
+    insta::assert_snapshot!(at(Trouble::Nothing, 3, 60, 13), @r#"
+    ? WAITING  connecting: nothing has answered yet
+               waiting for the first answer of redis/features,
+               service/ranker, queue/ranker, client/load
+    unknown    gpu/ranker, queue/ranker, redis/features,
+               service/ranker, client/load: no source
+    next       wait for the first answers; if none comes: no
+               target answered: run 'headwater doctor' to see
+               what is in the way
+    ─ Dependencies, upstream first ─────────────────── +1 more ─
+    ? unknown  gpu/ranker      no source
+    ? unknown  queue/ranker    no source
+    ? unknown  redis/features  no source
+    ? unknown  service/ranker  no source
     "#);
 }
 
 #[test]
 fn the_accusation_and_the_next_step_survive_any_size_that_can_hold_them() {
-    let text = drawn(&incident(), Palette::mono(Glyphs::Ascii), 80, 7);
+    let text = at(Trouble::FullLink, 45, 80, 7);
     for part in ["X GUILTY", "redis/features#2", "chain", "next", "not shown"] {
         assert!(text.contains(part), "'{part}' is missing:\n{text}");
     }
@@ -214,9 +196,112 @@ fn the_accusation_and_the_next_step_survive_any_size_that_can_hold_them() {
 
 #[test]
 fn every_size_can_be_drawn() {
-    for width in 0..30 {
-        for height in 0..12 {
-            drawn(&incident(), Palette::mono(Glyphs::Unicode), width, height);
+    for trouble in [Trouble::FullLink, Trouble::Nothing] {
+        let snapshot = World::after(trouble, 45);
+        for width in 0..90 {
+            for height in 0..30 {
+                shown(&snapshot, Glyphs::Unicode, width, height);
+            }
         }
     }
+}
+
+fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {
+    View { snapshot, now: snapshot.at, palette, keys }
+}
+
+#[test]
+fn the_cursor_leads_to_the_panel_of_what_it_stands_on() {
+    let snapshot = World::after(Trouble::FullLink, 45);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = view(&snapshot, &palette, &keys);
+    let mut panel = Overview::default();
+    let shows = |panel, of: &str| Outcome::Wants(Intent::Show(panel, Some(subject(of))));
+    assert_eq!(panel.act(Action::Open, &view), shows("shards", "redis/features#2"));
+    let mut opened = vec![];
+    for _ in 0..5 {
+        panel.act(Action::Down, &view);
+        opened.push(panel.act(Action::Open, &view));
+    }
+    assert_eq!(
+        opened,
+        [
+            shows("sources", "gpu/ranker"),
+            shows("rules", "queue/ranker"),
+            shows("shards", "redis/features#2"),
+            shows("rules", "service/ranker"),
+            shows("rules", "client/load"),
+        ]
+    );
+    panel.act(Action::Down, &view);
+    assert_eq!(panel.cursor, Some(subject("client/load")), "the last row is the last");
+}
+
+#[test]
+fn what_is_copied_is_the_verdict_in_two_lines() {
+    let snapshot = World::after(Trouble::FullLink, 45);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let copied = Overview::default().copied(&view(&snapshot, &palette, &keys)).unwrap();
+    insta::assert_snapshot!(copied, @r#"
+    ranker-prod 14:08:45 UTC: GUILTY redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
+    p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full < user:profile:8812 1.8 MB; next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with UNLINK, never with DEL
+    "#);
+}
+
+/// The same moment, once when it was now and once gone back to from later.
+fn then_and_gone_back_to() -> (Arc<Snapshot>, Snapshot) {
+    let mut world = World::new();
+    world.run(100);
+    let then = world.snapshot();
+    world.trouble = Trouble::FullLink;
+    world.run(30);
+    let at = world.now();
+    world.take(&Input::Act(OperatorAct { at, kind: ActKind::Mark(RemoteText::new("deploy rolled back")) }));
+    world.run(10);
+    let back = world.snapshot().back_to(then.at).unwrap();
+    (then, back)
+}
+
+#[test]
+fn who_goes_back_in_time_sees_nothing_that_came_later() {
+    let (then, back) = then_and_gone_back_to();
+    let rows = |snapshot: &Snapshot| {
+        let text = shown(snapshot, Glyphs::Unicode, 80, 21);
+        text.lines().take_while(|line| !line.contains("a cell")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (now, later) = (rows(&then), rows(&back));
+    assert!(now.len() > 10, "{now:#?}");
+    assert_eq!(now, later);
+    let axis = shown(&back, Glyphs::Unicode, 80, 21);
+    assert!(
+        axis.contains("14:07:40 is shown") && !axis.contains("deploy") && !axis.contains("..X"),
+        "{axis}"
+    );
+}
+
+#[test]
+fn the_axis_stands_still_while_its_newest_cell_fills() {
+    let mut world = World::new();
+    world.run(102);
+    let strip = |snapshot: &Snapshot| {
+        let text = shown(snapshot, Glyphs::Unicode, 80, 24);
+        text.lines().skip_while(|line| !line.contains("a cell")).nth(1).unwrap().to_owned()
+    };
+    let first = world.snapshot();
+    assert_eq!((BEGAN + Duration::from_secs(102)).0 % 5_000, 2_000);
+    world.run(2);
+    assert_eq!(strip(&first), strip(&world.snapshot()));
+    world.run(1);
+    assert_ne!(strip(&first), strip(&world.snapshot()));
+}
+
+#[test]
+fn marks_and_notes_stand_below_their_moment() {
+    let mut world = World::new();
+    world.run(60);
+    let at = world.now();
+    world.take(&Input::Act(OperatorAct { at, kind: ActKind::Mark(RemoteText::new("canary off")) }));
+    world.run(90);
+    let text = shown(&world.snapshot(), Glyphs::Unicode, 80, 24);
+    assert!(text.contains("m canary off"), "{text}");
 }

@@ -159,13 +159,17 @@ pub fn names(subjects: &[&Subject]) -> String {
     text
 }
 
-/// What is wrong with the sources, one a line: present faults with their reason, and answers that are overdue.
+/// What is wrong with the sources, one a line: present faults with their reason, each said once whatever the number of
+/// sources, then answers that are overdue.
 pub fn troubles(snapshot: &Snapshot) -> Vec<String> {
-    let mut lines = vec![];
-    for source in snapshot.sources.iter() {
-        if let Some((_, fault)) = &source.fault {
-            lines.push(format!("{}: {}", source.source, fault.message));
-        } else if let Some(since) = source.late_since {
+    let faulty = snapshot.sources.iter().filter_map(|source| Some((source, &source.fault.as_ref()?.1)));
+    let mut lines: Vec<String> =
+        grouped(faulty.map(|(source, fault)| (&source.source, fault.message.as_str())))
+            .into_iter()
+            .map(|(subjects, message)| format!("{}: {message}", names(&subjects)))
+            .collect();
+    for source in snapshot.sources.iter().filter(|source| source.fault.is_none()) {
+        if let Some(since) = source.late_since {
             lines.push(format!("{}: no answer since {}, still waiting", source.source, since.clock()));
         }
     }

@@ -1,0 +1,216 @@
+//! The dependencies, each with its verdict and the numbers that tell most of its kind.
+
+use std::collections::BTreeSet;
+
+use headwater_engine::graph::Graph;
+use headwater_engine::metric::{
+    ERRORS, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REDIS_CPU, REDIS_NET_IN,
+    REDIS_NET_OUT, REQUESTS, Unit,
+};
+use headwater_engine::quantity::show;
+use headwater_engine::report::{SubjectVerdict, Verdict};
+use headwater_engine::wording::{data_age, verdict_word};
+use headwater_engine::{Kind, Snapshot, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::palette::{ColorRole, Palette, glyph_of, role_of};
+
+/// The widest that names may be before they are cut.
+const WIDEST_NAME: u16 = 24;
+
+/// A reason is shown where it has this many cells.
+const LEAST_REASON: u16 = 14;
+
+/// The verdicts on components, those first that call nobody.
+pub(super) fn rows(snapshot: &Snapshot) -> Vec<&SubjectVerdict> {
+    let components = || snapshot.report.verdicts.iter().filter(|row| row.subject.parent().is_none());
+    let seen: BTreeSet<Subject> = components().map(|row| row.subject.clone()).collect();
+    let order = Graph::new(&snapshot.settings, &seen).dependencies_first();
+    let mut rows: Vec<&SubjectVerdict> = components().collect();
+    rows.sort_by_key(|row| order.iter().position(|subject| *subject == row.subject));
+    rows
+}
+
+/// Which rows are in sight: the first of them, so that this one is among them.
+pub(super) fn first_in_sight(rows: &[&SubjectVerdict], cursor: Option<usize>, height: usize) -> usize {
+    let worst = rows.iter().enumerate().min_by_key(|(_, row)| row.verdict).map_or(0, |(place, _)| place);
+    let kept = cursor.unwrap_or(worst);
+    (kept + 1).saturating_sub(height).min(rows.len().saturating_sub(height))
+}
+
+/// Draws the rows from `first` on, as many as there is room for.
+pub(super) fn draw(
+    rows: &[&SubjectVerdict],
+    first: usize,
+    cursor: Option<usize>,
+    snapshot: &Snapshot,
+    palette: &Palette,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let names = rows.iter().map(|row| Span::raw(row.subject.as_str()).width()).max().unwrap_or(0);
+    let names = u16::try_from(names).unwrap_or(WIDEST_NAME).min(WIDEST_NAME).min(area.width / 3);
+    for ((place, row), y) in rows.iter().enumerate().skip(first).zip(area.top()..area.bottom()) {
+        let line = Rect { y, height: 1, ..area };
+        draw_row(row, names, snapshot, palette, line, buffer);
+        if cursor == Some(place) {
+            buffer.set_style(line, palette.style(ColorRole::Selected));
+        }
+    }
+}
+
+fn draw_row(
+    row: &SubjectVerdict,
+    names: u16,
+    snapshot: &Snapshot,
+    palette: &Palette,
+    line: Rect,
+    buffer: &mut Buffer,
+) {
+    let mark = format!("{} {:<8} ", glyph_of(row.verdict), verdict_word(row.verdict));
+    let width = usize::from(names);
+    let mut parts: Vec<(String, ColorRole)> = vec![
+        (mark, role_of(row.verdict)),
+        (format!("{:<width$.width$} ", row.subject.as_str()), ColorRole::Text),
+    ];
+    parts.extend(data_age(row).map(|age| (format!(" {age}"), ColorRole::Stale)));
+    let facts = if row.verdict == Verdict::Unknown { vec![] } else { facts(row, snapshot) };
+    let wide = |parts: &[(String, ColorRole)]| -> usize {
+        parts.iter().map(|(text, _)| Span::raw(text.as_str()).width()).sum()
+    };
+    // Numbers are told whole or not at all.
+    for (text, role) in facts {
+        let comma = if parts.len() > 2 && role == ColorRole::Text { "," } else { "" };
+        let part = (format!("{comma} {text}"), role);
+        if wide(&parts) + wide(std::slice::from_ref(&part)) <= usize::from(line.width) {
+            parts.push(part);
+        }
+    }
+    let left = usize::from(line.width).saturating_sub(wide(&parts));
+    if parts.len() == 2 {
+        parts.push((format!(" {}", row.reason), ColorRole::Text));
+    } else if left >= usize::from(LEAST_REASON) {
+        parts.push((format!("  {}", row.reason), ColorRole::Faint));
+    }
+    let mut x = line.x;
+    for (text, role) in parts {
+        let room = usize::from(line.right().saturating_sub(x));
+        let (end, _) = buffer.set_stringn(x, line.y, &text, room, palette.style(role));
+        if Span::raw(text.as_str()).width() > room && room > 0 {
+            buffer[(line.right() - 1, line.y)].set_symbol(palette.glyphs.ellipsis());
+        }
+        x = end;
+    }
+}
+
+/// A few words each, with the role of their colour.
+type Facts = Vec<(String, ColorRole)>;
+
+/// The telling numbers of a component of its kind.
+fn facts(row: &SubjectVerdict, snapshot: &Snapshot) -> Facts {
+    let subject = &row.subject;
+    match subject.kind() {
+        Kind::Redis => redis(subject, snapshot),
+        Kind::Queue => {
+            let count = |metric, word| level(subject, metric, word, snapshot);
+            plain([count(QUEUE_WAITING, "waiting"), count(QUEUE_RUNNING, "in batches")])
+        }
+        Kind::Service => {
+            // With one service alone the slowest service is this one.
+            let is_alone = snapshot
+                .report
+                .verdicts
+                .iter()
+                .all(|other| other.subject.kind() != Kind::Service || subject.contains(&other.subject));
+            let p99 = snapshot.signals.iter().find(|signal| is_alone && signal.row.name == "p99");
+            let p99 = p99.filter(|signal| signal.now.is_some());
+            plain([
+                p99.map(|signal| format!("p99 {}", crate::gauge::value(signal))),
+                own_stages(subject, snapshot),
+                level(subject, IN_FLIGHT, "active", snapshot),
+            ])
+        }
+        Kind::Gateway => plain([
+            Some(format!("{} up", instances(subject, snapshot))),
+            snapshot.total(subject, REQUESTS).map(|rate| show(rate, Unit::PerSecond)),
+            snapshot.total(subject, ERRORS).map(|rate| format!("errors {}", show(rate, Unit::PerSecond))),
+        ]),
+        Kind::Gpu => {
+            let busiest = largest(subject, GPU_UTILIZATION, snapshot);
+            plain([busiest.map(|busy| format!("max {} busy", show(busy, Unit::Ratio)))])
+        }
+        _ => vec![],
+    }
+}
+
+/// Numbers that all matter as much.
+fn plain<const N: usize>(texts: [Option<String>; N]) -> Facts {
+    texts.into_iter().flatten().map(|text| (text, ColorRole::Text)).collect()
+}
+
+fn level(subject: &Subject, metric: Metric, word: &str, snapshot: &Snapshot) -> Option<String> {
+    snapshot.total(subject, metric).map(|value| format!("{} {word}", show(value, Unit::Count)))
+}
+
+fn largest(subject: &Subject, metric: Metric, snapshot: &Snapshot) -> Option<f64> {
+    let parts = snapshot.history.parts(subject);
+    parts.filter_map(|part| snapshot.present(part, metric, None)).map(|seen| seen.value).reduce(f64::max)
+}
+
+/// Parts with an address that give data.
+fn instances(subject: &Subject, snapshot: &Snapshot) -> usize {
+    let fresh = |part: &&Subject| {
+        let mut traces = snapshot.history.traces(part);
+        traces.any(|(_, _, trace)| {
+            let newest = trace.latest_at(snapshot.at);
+            newest.is_some_and(|seen| snapshot.at.since(seen.at) <= snapshot.settings.interval * 5)
+        })
+    };
+    snapshot.history.parts(subject).filter(|part| part.address().is_some()).filter(fresh).count()
+}
+
+/// What the rule about a service's own code has seen of it.
+fn own_stages(subject: &Subject, snapshot: &Snapshot) -> Option<String> {
+    let state = snapshot.rules.iter().find(|row| row.rule == "self-slow" && row.subject == *subject)?;
+    (state.state == "clear").then(|| state.detail.split(',').next().unwrap_or_default().to_owned())
+}
+
+/// How full the fullest shard is, of what is fullest, and beside it the mean that hides it.
+fn redis(subject: &Subject, snapshot: &Snapshot) -> Facts {
+    let Some(topology) = snapshot.topologies.iter().find(|topology| topology.cluster == *subject) else {
+        return vec![];
+    };
+    let link = snapshot.settings.component(subject).and_then(|component| component.link);
+    let fullness = |word: &'static str, of: &dyn Fn(&Subject) -> Option<f64>| {
+        let shards: Vec<f64> = topology
+            .shards
+            .iter()
+            .filter_map(|shard| shard.nodes.iter().filter_map(|node| of(&node.subject)).reduce(f64::max))
+            .collect();
+        let most = shards.iter().copied().reduce(f64::max)?;
+        Some((word, most, shards.iter().sum::<f64>() / shards.len() as f64))
+    };
+    let present = |node: &Subject, metric| snapshot.present(node, metric, None).map(|seen| seen.value);
+    let cpu = fullness("cpu", &|node| present(node, REDIS_CPU));
+    let bytes = fullness("link", &|node| {
+        let busier = [REDIS_NET_IN, REDIS_NET_OUT].into_iter().filter_map(|metric| present(node, metric));
+        Some(busier.reduce(f64::max)? / link?)
+    });
+    let Some((word, most, mean)) =
+        [cpu, bytes].into_iter().flatten().max_by(|(_, one, _), (_, other, _)| one.total_cmp(other))
+    else {
+        return vec![];
+    };
+    vec![
+        (format!("{word} {}", whole(most)), ColorRole::Text),
+        (format!("avg {}", whole(mean)), ColorRole::Faint),
+        (format!("of {} shards", topology.shards.len()), ColorRole::Faint),
+    ]
+}
+
+/// A share in whole percents.
+fn whole(share: f64) -> String {
+    show((share * 100.0).round() / 100.0, Unit::Ratio)
+}
