@@ -17,7 +17,7 @@ use crate::reading::{Input, OperatorAct, Reading};
 use crate::rules::{Limits, Nature, RULES, Watches};
 use crate::scene::Scene;
 use crate::settings::{BaselineRow, Baselines, Settings};
-use crate::signal::Signals;
+use crate::signal::{Signal, Signals};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::subject::Subject;
@@ -165,7 +165,7 @@ impl Engine {
     }
 
     fn evaluate(&mut self, now: Moment) {
-        let began = *self.began.get_or_insert(now);
+        self.began.get_or_insert(now);
         self.evaluations = self.evaluations.saturating_add(1);
         if self.swept.is_none_or(|swept| now.since(swept) >= SWEEP_EVERY) {
             self.swept = Some(now);
@@ -202,16 +202,33 @@ impl Engine {
             sources: self.world.sources().cloned().collect(),
         };
         self.timeline.push(frame.clone());
-        self.snapshot = Some(Arc::new(Snapshot {
-            at: now,
+        self.snapshot = Some(Arc::new(self.compose(frame, present, scans_wanted)));
+    }
+
+    /// The snapshot of the last evaluation, built anew from what is known; what this costs is what screens cost the
+    /// engine.
+    pub fn rebuilt(&self) -> Option<Snapshot> {
+        let last = self.snapshot.as_ref()?;
+        let frame = Frame {
+            at: last.at,
+            report: Arc::clone(&last.report),
+            rules: self.findings.states(),
+            sources: self.world.sources().cloned().collect(),
+        };
+        Some(self.compose(frame, last.signals.clone(), last.scans_wanted.clone()))
+    }
+
+    fn compose(&self, frame: Frame, signals: Vec<Signal>, scans_wanted: Vec<Subject>) -> Snapshot {
+        Snapshot {
+            at: frame.at,
             gone_back_from: None,
-            began,
+            began: self.began.unwrap_or(frame.at),
             settings: Arc::clone(&self.settings),
             report: frame.report,
             rules: frame.rules,
             topologies: self.world.topologies().cloned().collect(),
             sources: frame.sources,
-            signals: present,
+            signals,
             scans: self.world.scans().cloned().collect(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
             scans_wanted,
@@ -219,7 +236,7 @@ impl Engine {
             history: self.store.history(),
             timeline: self.timeline.clone(),
             kept: self.store.kept(),
-        }));
+        }
     }
 
     /// Notes calm and symptoms, and lets go of an incident that is over.
