@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use headwater_engine::Moment;
-use headwater_panels::{Command, Feed, Keymap, Palette, Screen, Shown, Status};
+use headwater_panels::{Command, Keymap, Palette, Screen, Shown, Status};
 use headwater_widgets::Glyphs;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -79,13 +79,7 @@ impl Write for Counting {
 fn measure(fleet: &mut Fleet, panel: &str) -> [(&'static str, Vec<f64>, &'static str); 4] {
     let palette = Palette::mono(Glyphs::Unicode);
     let keys = Keymap::default();
-    let status = Status {
-        feed: Feed::Live { interval: Duration::from_secs(1) },
-        demo: None,
-        recording: None,
-        theme: String::new(),
-        has_mouse: false,
-    };
+    let status = Status::default();
     let mut screen = Screen::new();
     let usual = Shown { newest: None, now: Moment(0), palette: &palette, keys: &keys, status: &status };
     let command = Command::by_name(panel).expect("a panel");

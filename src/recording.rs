@@ -4,6 +4,7 @@
 //! which the engine took it. Every flush ends a zstd frame, so what was flushed survives a crash; a cut tail is left out
 //! and said. Secrets are not in it: no input and no setting holds one.
 
+mod player;
 mod read;
 mod write;
 
@@ -15,6 +16,7 @@ use headwater_engine::{Baselines, Settings};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use player::{Player, Tape};
 pub use read::Recording;
 pub use write::Recorder;
 pub(crate) use write::owner_file;

@@ -10,6 +10,7 @@ use super::triage::{PassArgs, pass};
 use crate::config::Config;
 use crate::lab::scenario::SCENARIOS;
 use crate::lab::{self, LabError, LabOptions};
+use crate::recording::Tape;
 
 /// How long a demo looks unless told otherwise: the fault comes after five seconds.
 const LENGTH: Duration = Duration::from_secs(20);
@@ -87,7 +88,7 @@ fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
             if !ignored.is_empty() {
                 say(format_args!("a recording is as it is: {} changes nothing in it", ignored.join(", ")));
             }
-            super::record::replay_bytes(name, bytes, args.pass.format).map(|_| 0)
+            super::record::report(Tape::Bundled(name, bytes), args.pass.format).map(|_| 0)
         }
     }
 }

@@ -1,18 +1,16 @@
 //! `headwater record` and `headwater replay`.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use headwater_engine::reading::Input;
-use headwater_engine::{Baselines, Engine, Moment, Snapshot};
+use headwater_engine::Baselines;
 
 use super::output::{Failure, print, say};
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::{App, Step};
-use crate::recording::{Header, Recorder, Recording};
+use crate::recording::{Header, Player, Recorder, Tape};
 use crate::report::{Format, render};
 
 /// `headwater record`.
@@ -96,46 +94,30 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
             args.speed
         )));
     }
-    play(Recording::open(&args.file)?, &args.file, args.format, args.speed)
+    play(Tape::File(args.file.clone()), args.format, args.speed)
 }
 
-/// Replays a bundled recording as fast as possible.
-pub(super) fn replay_bytes(name: &str, bytes: &'static [u8], format: Format) -> Result<u8, Failure> {
-    let path = Path::new(name);
-    play(Recording::from_reader(Box::new(bytes), path)?, path, format, 0.0)
+/// Replays a recording as fast as possible, and reports.
+pub(super) fn report(tape: Tape, format: Format) -> Result<u8, Failure> {
+    play(tape, format, 0.0)
 }
 
-fn play(mut recording: Recording, path: &Path, format: Format, speed: f64) -> Result<u8, Failure> {
-    let header = recording.header();
-    let mut engine = Engine::new(header.settings_in_force(), header.baselines.clone());
-    let mut last: Option<Arc<Snapshot>> = None;
-    let mut before: Option<Moment> = None;
-    for input in &mut recording {
-        let input = input?;
-        let is_tick = if let Input::Tick(at) = input {
-            if let Some(before) = before.filter(|_| speed > 0.0) {
-                std::thread::sleep(at.since(before).div_f64(speed));
-            }
-            before = Some(at);
-            true
-        } else {
-            false
-        };
-        engine.take(&input);
-        if is_tick {
-            last = engine.snapshot();
+fn play(tape: Tape, format: Format, speed: f64) -> Result<u8, Failure> {
+    let name = tape.name();
+    let mut player = Player::new(tape)?;
+    while let Some(next) = player.next_at()? {
+        if let Some(before) = player.at().filter(|_| speed > 0.0) {
+            std::thread::sleep(next.since(before).div_f64(speed));
         }
+        player.advance()?;
     }
-    if recording.is_cut() {
-        say(format_args!(
-            "'{}' ends in the middle of a line: what came before it was replayed",
-            path.display()
-        ));
+    if player.is_cut() {
+        say(format_args!("'{name}' ends in the middle of a line: what came before it was replayed"));
     }
-    let Some(snapshot) = last else {
+    let Some(snapshot) = player.snapshot() else {
         return Err(Failure::new(
             EXIT_UNAVAILABLE,
-            format_args!("'{}' holds no evaluation: record for at least 1s", path.display()),
+            format_args!("'{name}' holds no evaluation: record for at least 1s"),
         ));
     };
     print(&render(&snapshot, format))?;

@@ -162,6 +162,10 @@ impl Engine {
         let kept = self.acts.len().min(ACTS_KEPT - 1);
         let newest = &self.acts[self.acts.len() - kept..];
         self.acts = newest.iter().chain([act]).cloned().collect();
+        // Whoever marks a moment wants to see the mark, and not a second later.
+        if let Some(last) = &self.snapshot {
+            self.snapshot = Some(Arc::new(Snapshot { acts: Arc::clone(&self.acts), ..(**last).clone() }));
+        }
     }
 
     fn evaluate(&mut self, now: Moment) {

@@ -15,7 +15,7 @@ const LONGEST_LINE: usize = 64 << 20;
 pub struct Recording {
     path: PathBuf,
     header: Header,
-    lines: BufReader<zstd::Decoder<'static, BufReader<Box<dyn Read>>>>,
+    lines: BufReader<zstd::Decoder<'static, BufReader<Box<dyn Read + Send>>>>,
     line: usize,
     is_cut: bool,
     is_done: bool,
@@ -30,7 +30,7 @@ impl Recording {
     }
 
     /// Reads a recording from anywhere; `path` names it in errors.
-    pub fn from_reader(reader: Box<dyn Read>, path: &Path) -> Result<Self, RecordingError> {
+    pub fn from_reader(reader: Box<dyn Read + Send>, path: &Path) -> Result<Self, RecordingError> {
         let unusable = |reason| RecordingError::File { path: path.to_owned(), reason };
         let decoder = zstd::Decoder::new(reader).map_err(unusable)?;
         let mut lines = BufReader::new(decoder);

@@ -4,6 +4,7 @@
 //! whether what it shows is going on or is replayed.
 
 pub mod live;
+pub mod replay;
 
 use std::sync::Arc;
 use std::time::Duration;
