@@ -61,16 +61,8 @@ pub(super) fn draw(snapshot: &Snapshot, palette: &Palette, area: Rect, buffer: &
 /// Where the axis begins: long enough ago to show what was before the incident, never before anything was kept.
 fn from(snapshot: &Snapshot, end: Moment) -> Moment {
     let kept = snapshot.timeline.first().map_or(end, |frame| frame.at);
-    let lasting = onset(snapshot).map_or(Duration::ZERO, |onset| end.since(onset));
+    let lasting = snapshot.report.onset().map_or(Duration::ZERO, |onset| end.since(onset));
     kept.max(end - SPAN.max(lasting.saturating_mul(2)))
-}
-
-/// When what is wrong began.
-fn onset(snapshot: &Snapshot) -> Option<Moment> {
-    let report = &snapshot.report;
-    let accused = report.suspects.first().map(|suspect| suspect.since.at);
-    let symptom = report.symptom.as_ref().map(|symptom| symptom.since.at);
-    [accused, symptom].into_iter().flatten().min()
 }
 
 /// What was said in each cell; nothing where nothing was, and nothing later than the moment that is shown.
@@ -136,7 +128,7 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
     if snapshot.gone_back_from.is_some() {
         events.push((snapshot.at, "^", format!(" {} is shown", snapshot.at.clock()), ColorRole::Banner));
     }
-    if let Some(onset) = onset(snapshot) {
+    if let Some(onset) = snapshot.report.onset() {
         events.push((onset, "^", format!(" began {}", onset.clock()), ColorRole::Guilty));
     }
     for act in snapshot.acts.iter().rev() {

@@ -1,18 +1,36 @@
 //! The first rows: whose deployment, how it is, what is open, how old the numbers are.
 
-use headwater_engine::Snapshot;
-use headwater_engine::wording::headline;
+use std::time::Duration;
+
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use headwater_engine::report::Conclusion;
+use headwater_engine::{Kind, Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use super::{Screen, Shown};
+use super::{Feed, Screen, Shown};
+use crate::gauge::{multiple, value};
 use crate::keys::Command;
 use crate::palette::ColorRole;
 use crate::panel::PANELS;
 
 /// Below this height there is no list of panels.
 const LEAST_HEIGHT: u16 = 8;
+
+/// The longest name of a deployment that is shown in full.
+const LONGEST_NAME: usize = 24;
+
+/// Below this width nothing says what the program is called.
+const NARROW: u16 = 50;
+
+/// Data that is older than so many polling intervals, and than this span, is not what is going on now.
+const STALE_INTERVALS: u32 = 3;
+const STALE_AFTER: Duration = Duration::from_secs(3);
+
+/// What stands in the first row after the name: the signal and the word before its value.
+const SIGNALS: &[(&str, &str)] = &[("p99", "p99 "), ("errors", "err "), ("requests", "")];
 
 /// Draws the head; returns how many rows it took.
 pub(super) fn draw(
@@ -22,25 +40,40 @@ pub(super) fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) -> u16 {
-    let width = usize::from(area.width);
-    let text = snapshot.map_or_else(
-        || "headwater".to_owned(),
-        |snapshot| {
-            format!(
-                "headwater {}   {}   {}",
-                snapshot.report.name,
-                headline(snapshot.report.conclusion),
-                snapshot.at.clock()
-            )
-        },
-    );
-    buffer.set_stringn(area.x, area.y, text, width, shown.palette.style(ColorRole::Heading));
+    let first = Rect { height: 1, ..area };
+    let (state, state_role) = state(screen, shown);
     if area.height < LEAST_HEIGHT {
+        let left = draw_end(&state, state_role, shown, first, buffer);
+        draw_parts(&parts(snapshot, area.width), shown, left, buffer);
         return 1;
     }
+    let left = match silence(shown) {
+        Some(since) => {
+            let text = format!(" NO DATA for {} ", show(since.as_secs() as f64, Unit::Seconds));
+            draw_end(&text, ColorRole::Banner, shown, first, buffer)
+        }
+        None => first,
+    };
+    let left = draw_parts(&parts(snapshot, area.width), shown, left, buffer);
+    if let Some(snapshot) = snapshot {
+        let clock = format!("{} UTC", snapshot.at.clock());
+        if Span::raw(clock.as_str()).width() + 2 <= usize::from(left.width) {
+            draw_end(&clock, ColorRole::Faint, shown, left, buffer);
+        }
+    }
+    let mut end = area.x;
     for (place, tab, text) in tabs(shown, area) {
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
         buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
+        end = tab.right().max(end);
+    }
+    let second = Rect { y: area.y + 1, ..first };
+    let between = draw_end(&state, state_role, shown, second, buffer);
+    let start = end.saturating_add(2);
+    let demo = Rect { x: start, width: between.right().saturating_sub(start + 1), ..second };
+    if let Some(text) = shown.status.demo.as_ref().filter(|_| demo.width > 0 && demo.right() <= area.right())
+    {
+        put(text, ColorRole::Faint, shown, demo, buffer);
     }
     2
 }
@@ -60,3 +93,155 @@ pub(super) fn tabs(shown: &Shown<'_>, area: Rect) -> Vec<(usize, Rect, String)> 
     }
     tabs
 }
+
+/// A span as a clock shows it: `03:12`, `1:03:12`.
+pub(super) fn lasting(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    }
+}
+
+/// A text in its colour; parts that belong together follow each other without a gap.
+type Part = (String, ColorRole);
+
+/// What the first row says, the most important first, in groups that are shown whole or not at all.
+fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Vec<Part>> {
+    let Some(snapshot) = snapshot else {
+        let connecting = ("? connecting".to_owned(), ColorRole::Unknown);
+        return vec![vec![("headwater".to_owned(), ColorRole::Label)], vec![connecting]];
+    };
+    let name: String = snapshot.report.name.chars().take(LONGEST_NAME).collect();
+    let own = if name == "headwater" || width < NARROW { "" } else { "headwater " };
+    let mut parts = vec![
+        vec![(own.to_owned(), ColorRole::Label), (name, ColorRole::Heading)],
+        vec![conclusion(snapshot)],
+    ];
+    let mut told = false;
+    for (name, word) in SIGNALS {
+        let signal = snapshot.signals.iter().find(|signal| signal.row.name == *name);
+        let Some(signal) = signal.filter(|signal| signal.trace.latest().is_some()) else { continue };
+        told = true;
+        let role = if signal.now.is_some() { ColorRole::Text } else { ColorRole::Unknown };
+        let mut part = vec![((*word).to_owned(), ColorRole::Label), (value(signal), role)];
+        let times = multiple(signal);
+        if !times.is_empty() {
+            part.push((format!(" {times}"), ColorRole::Guilty));
+        }
+        parts.push(part);
+    }
+    if !told {
+        parts.push(vec![("? no source shows what callers see".to_owned(), ColorRole::Unknown)]);
+    }
+    parts
+}
+
+/// What it comes to, and for how long it has.
+fn conclusion(snapshot: &Snapshot) -> Part {
+    let report = &snapshot.report;
+    let lasting_until = |until: Moment| report.onset().map(|onset| lasting(until.since(onset)));
+    match (report.conclusion, report.ended()) {
+        (Conclusion::Guilty, Some(until)) => (
+            format!("X INCIDENT ended after {}", lasting_until(until).unwrap_or_default()),
+            ColorRole::Guilty,
+        ),
+        (Conclusion::Guilty, None) => {
+            (format!("X INCIDENT {}", lasting_until(snapshot.at).unwrap_or_default()), ColorRole::Guilty)
+        }
+        (Conclusion::Clear, _) => ("o nothing guilty".to_owned(), ColorRole::Innocent),
+        (Conclusion::Blind, _) => ("? not everything seen".to_owned(), ColorRole::Unknown),
+        (Conclusion::NoTarget, _) => ("? no target answers".to_owned(), ColorRole::Unknown),
+    }
+}
+
+/// What is looked at: the present or the past, moving or held still.
+fn state(screen: &Screen, shown: &Shown<'_>) -> Part {
+    if let Some(held) = screen.held() {
+        let text = match held.gone_back_from {
+            Some(_) => format!(" BACK at {} ", held.at.clock()),
+            None => format!(" FROZEN {} ", lasting(shown.now.since(held.at))),
+        };
+        return (text, ColorRole::Banner);
+    }
+    match &shown.status.feed {
+        Feed::Live { interval } => {
+            let recording = if shown.status.recording.is_some() { "rec  " } else { "" };
+            (format!("{recording}live {}", show(interval.as_secs_f64(), Unit::Seconds)), ColorRole::Label)
+        }
+        Feed::Replay { speed, is_paused, is_over, .. } => {
+            let how = match (is_over, is_paused) {
+                (true, _) => " at its end",
+                (_, true) => " paused",
+                _ => "",
+            };
+            (format!(" REPLAY x{}{how} ", show(*speed, Unit::Count)), ColorRole::Banner)
+        }
+    }
+}
+
+/// For how long no target has told anything, when that is too long; `None` while numbers are fresh and while the first
+/// ones are waited for.
+fn silence(shown: &Shown<'_>) -> Option<Duration> {
+    let newest = shown.newest?;
+    let targets = newest.sources.iter().filter(|source| source.source.kind() != Kind::Observer);
+    let last = targets.filter_map(|source| source.last_data).max()?;
+    let since = shown.now.since(last);
+    (since > STALE_AFTER.max(newest.settings.interval * STALE_INTERVALS)).then_some(since)
+}
+
+/// Writes groups of parts from the left, as many as fit whole; returns what is left of the row.
+fn draw_parts(parts: &[Vec<Part>], shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> Rect {
+    let mut left = row;
+    for (place, part) in parts.iter().enumerate() {
+        let wide: usize = part.iter().map(|(text, _)| Span::raw(text.as_str()).width()).sum();
+        let gap = if place == 0 { 0 } else { 3 };
+        // The name is cut rather than left out: it says where one is.
+        if wide + gap > usize::from(left.width) && place > 0 {
+            break;
+        }
+        left = after(left, gap);
+        for (text, role) in part {
+            let used = put(text, *role, shown, left, buffer);
+            left = after(left, usize::from(used));
+        }
+    }
+    left
+}
+
+/// Writes a text at the right end of a row; returns what is left of the row before it.
+fn draw_end(text: &str, role: ColorRole, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> Rect {
+    let wide = u16::try_from(Span::raw(text).width()).unwrap_or(u16::MAX).min(row.width);
+    let end = Rect { x: row.right() - wide, width: wide, ..row };
+    for x in end.x.saturating_sub(1).max(row.x)..end.right() {
+        buffer[(x, row.y)].reset();
+        buffer[(x, row.y)].set_style(shown.palette.ground);
+    }
+    put(text, role, shown, end, buffer);
+    Rect { width: row.width - wide, ..row }
+}
+
+/// Writes a text from the left, cut and marked where it does not fit; returns how many cells it took.
+fn put(text: &str, role: ColorRole, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> u16 {
+    let room = usize::from(row.width);
+    if room == 0 {
+        return 0;
+    }
+    let style = shown.palette.style(role);
+    let (end, _) = buffer.set_stringn(row.x, row.y, text, room, style);
+    if Span::raw(text).width() > room {
+        buffer[(row.right() - 1, row.y)].set_symbol(shown.palette.glyphs.ellipsis()).set_style(style);
+        return row.width;
+    }
+    end - row.x
+}
+
+fn after(row: Rect, cells: usize) -> Rect {
+    let cells = u16::try_from(cells).unwrap_or(u16::MAX).min(row.width);
+    Rect { x: row.x + cells, width: row.width - cells, ..row }
+}
+
+#[cfg(test)]
+mod tests;

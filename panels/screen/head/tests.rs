@@ -1,0 +1,88 @@
+use std::sync::Arc;
+
+use headwater_widgets::Glyphs;
+
+use super::*;
+use crate::example::{Trouble, World, keys, text_of};
+use crate::palette::Palette;
+use crate::screen::Status;
+
+/// The head as it is drawn at this width, `late` after the newest snapshot.
+fn head(screen: &Screen, newest: &Arc<Snapshot>, status: &Status, late: Duration, width: u16) -> String {
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let now = newest.at + late;
+    let shown = Shown { newest: Some(newest), now, palette: &palette, keys: &keys, status };
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, 24));
+    let held = screen.held().cloned();
+    let rows = draw(screen, Some(held.as_ref().unwrap_or(newest)), &shown, buffer.area, &mut buffer);
+    text_of(&buffer).lines().take(usize::from(rows)).collect::<Vec<_>>().join("\n")
+}
+
+fn live(newest: &Arc<Snapshot>, width: u16) -> String {
+    head(&Screen::new(), newest, &Status::default(), Duration::ZERO, width)
+}
+
+#[test]
+fn an_incident_says_how_long_it_lasts() {
+    let snapshot = World::after(Trouble::FullLink, 72);
+    insta::assert_snapshot!(live(&snapshot, 80), @r#"
+    headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new
+    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    "#);
+    insta::assert_snapshot!(live(&snapshot, 60), @r#"
+    headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
+    1Over 2Shard 3Slow 4Src 5Rules                      live 1 s
+    "#);
+    insta::assert_snapshot!(live(&snapshot, 30), @r#"
+    ranker-prod   X INCIDENT 01:11
+    1Over 2Shard 3Slow 4S live 1 s
+    "#);
+}
+
+#[test]
+fn calm_and_silence() {
+    insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r#"
+    headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
+    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    "#);
+    insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r#"
+    headwater ranker-prod   ? no target answers   ? no source shows what callers see
+    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    "#);
+}
+
+#[test]
+fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
+    let snapshot = World::after(Trouble::FullLink, 30);
+    let late = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(12), 80);
+    insta::assert_snapshot!(late, @r#"
+    headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31       NO DATA for 12 s
+    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    "#);
+    let fresh = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(2), 80);
+    assert!(!fresh.contains("NO DATA"), "{fresh}");
+}
+
+#[test]
+fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
+    let snapshot = World::after(Trouble::None, 10);
+    let feed = Feed::Replay {
+        name: "night.hwr".to_owned(),
+        from: snapshot.began,
+        to: None,
+        speed: 4.0,
+        is_paused: true,
+        is_over: false,
+    };
+    let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
+    insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r#"
+    headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
+    1Over 2Shard 3Slow 4Src 5Rules  demo: a recording              REPLAY x4 paused
+    "#);
+}
+
+#[test]
+fn spans_are_shown_as_a_clock_shows_them() {
+    assert_eq!(lasting(Duration::from_secs(192)), "03:12");
+    assert_eq!(lasting(Duration::from_secs(3_792)), "1:03:12");
+}
