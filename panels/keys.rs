@@ -54,7 +54,7 @@ pub struct Stroke {
 }
 
 /// Keys that are written with a word.
-const WORDS: &[(Key, &str)] = &[
+pub const WORDS: &[(Key, &str)] = &[
     (Key::Char(' '), "space"),
     (Key::Enter, "enter"),
     (Key::Esc, "esc"),

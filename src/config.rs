@@ -23,9 +23,10 @@ use crate::sources::redis::RedisSpec;
 
 pub use example::{example, schema};
 pub use inferred::{TargetOptions, from_targets};
+pub(crate) use location::config_folder;
 pub use location::default_config_file;
-pub(crate) use place::unknown_name;
 pub use place::{ConfigError, Problem};
+pub(crate) use place::{Document, nearest, text_of, unknown_name};
 pub use value::{Bandwidth, Size, Span};
 
 /// A whole configuration: the targets to ask, and the engine's settings.
@@ -45,16 +46,8 @@ pub struct Config {
 impl Config {
     /// Reads a file. Every problem that is found is in the error, each with its line and its fix.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let origin = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            ConfigError::new(
-                &origin,
-                format!(
-                    "cannot be read ({error}): check the path; 'headwater config init' prints an example"
-                ),
-            )
-        })?;
-        Self::parse(&text, &origin)
+        let text = text_of(path, "'headwater config init' prints an example")?;
+        Self::parse(&text, &path.display().to_string())
     }
 
     /// Reads a configuration's text; `origin` names it in complaints.

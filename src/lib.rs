@@ -6,6 +6,7 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod keymap;
 pub mod lab;
 mod process;
 pub mod recording;

@@ -201,6 +201,21 @@ fn what_is_generated_is_complete() {
 }
 
 #[test]
+fn a_keymap_is_printed_with_what_a_file_changes() {
+    let home = Home::new();
+    let printed = home.run(&["config", "keymap"]);
+    assert!(printed.out.contains("\nquit = [\"q\", \"ctrl-c\"]"), "{}", printed.out);
+    let file = home.file("mine.toml", "freeze = [\"q\"]\n");
+    let changed = home.run(&["config", "keymap", "--keymap", &file]);
+    assert!(changed.out.contains("\nquit = [\"ctrl-c\"]"), "{}", changed.out);
+    std::fs::create_dir(home.path("headwater")).unwrap();
+    home.file("headwater/keymap.toml", "freze = [\"q\"]\n");
+    let wrong = home.run(&["config", "keymap"]);
+    assert_eq!(wrong.code, Some(64), "{}", wrong.err);
+    assert!(wrong.err.contains("keymap.toml:1: there is no action or panel 'freze'"), "{}", wrong.err);
+}
+
+#[test]
 fn the_usual_configuration_is_found_without_arguments() {
     let home = Home::new();
     std::fs::create_dir(home.path("headwater")).unwrap();

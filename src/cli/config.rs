@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use super::output::{Failure, print};
 use super::target::TargetArgs;
 use crate::config::{Config, example, schema};
+use crate::keymap;
 
 /// `headwater config`.
 #[derive(Debug, Subcommand)]
@@ -19,6 +20,16 @@ pub(super) enum ConfigCommand {
     Schema,
     /// Check a file: every problem with its line and its fix
     Check(CheckArgs),
+    /// Print which key does what, as a keymap file
+    Keymap(KeymapArgs),
+}
+
+/// `headwater config keymap`.
+#[derive(Debug, Args)]
+pub(super) struct KeymapArgs {
+    /// The keymap that changes the default [default: $XDG_CONFIG_HOME/headwater/keymap.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    keymap: Option<PathBuf>,
 }
 
 /// `headwater config check`.
@@ -44,6 +55,7 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
                 config.settings.components.len()
             ))?;
         }
+        ConfigCommand::Keymap(args) => print(&keymap::print(&keymap::load(args.keymap.as_deref())?))?,
     }
     Ok(0)
 }

@@ -7,8 +7,13 @@ use etcetera::BaseStrategy;
 /// The configuration that is read when neither `--config` nor a target is given:
 /// `$XDG_CONFIG_HOME/headwater/config.toml`. `None` without a home directory.
 pub fn default_config_file() -> Option<PathBuf> {
+    Some(config_folder()?.join("config.toml"))
+}
+
+/// The folder of what a user writes for Headwater: `$XDG_CONFIG_HOME/headwater`. `None` without a home directory.
+pub(crate) fn config_folder() -> Option<PathBuf> {
     let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.config_dir().join("headwater").join("config.toml"))
+    Some(base.config_dir().join("headwater"))
 }
 
 /// Where healthy values of a deployment are kept between runs: `$XDG_STATE_HOME/headwater/baselines/NAME.json`.

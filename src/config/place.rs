@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 
 use headwater_engine::RemoteText;
 use serde::de::DeserializeOwned;
@@ -49,20 +50,28 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// A configuration's text with the places of its keys, and the problems found so far.
-pub(super) struct Document<'t> {
+/// The text of a file; `hint` says where a right one comes from.
+pub(crate) fn text_of(path: &Path, hint: &str) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let origin = path.display().to_string();
+        ConfigError::new(origin, format!("cannot be read ({error}): check the path; {hint}"))
+    })
+}
+
+/// The text of a TOML file with the places of its keys, and the problems found so far.
+pub(crate) struct Document<'t> {
     text: &'t str,
     tree: Option<Spanned<DeTable<'t>>>,
     problems: Vec<Problem>,
 }
 
 impl<'t> Document<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { text, tree: DeTable::parse(text).ok(), problems: vec![] }
     }
 
     /// Reads the whole text as a `T`; `None` leaves a problem behind.
-    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub(crate) fn read<T: DeserializeOwned>(&mut self) -> Option<T> {
         match toml::from_str(self.text) {
             Ok(value) => Some(value),
             Err(error) => {
@@ -74,7 +83,7 @@ impl<'t> Document<'t> {
     }
 
     /// Complains about the value at a path: "'url' = 'x' is not ...".
-    pub(super) fn wrong(&mut self, path: &[&str], complaint: impl fmt::Display) {
+    pub(crate) fn wrong(&mut self, path: &[&str], complaint: impl fmt::Display) {
         let found = self.find(path);
         // An item of a list is named by the list's key.
         let is_name = |step: &&&str| step.parse::<usize>().is_err();
@@ -84,7 +93,7 @@ impl<'t> Document<'t> {
     }
 
     /// Complains about the table or key at a path, without its value.
-    pub(super) fn complain(&mut self, path: &[&str], sentence: impl Into<String>) {
+    pub(crate) fn complain(&mut self, path: &[&str], sentence: impl Into<String>) {
         let found = self.find(path);
         self.push(found, sentence.into());
     }
@@ -95,7 +104,7 @@ impl<'t> Document<'t> {
     }
 
     /// All problems, or nothing when there are none.
-    pub(super) fn finish(mut self, origin: &str) -> Result<(), ConfigError> {
+    pub(crate) fn finish(mut self, origin: &str) -> Result<(), ConfigError> {
         if self.problems.is_empty() {
             return Ok(());
         }
@@ -235,7 +244,7 @@ pub(crate) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
 }
 
 /// The known name that a wrong one was probably meant to be.
-pub(super) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
     known
         .iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate))

@@ -4,6 +4,8 @@ use std::env;
 use std::fmt::Write;
 use std::fs;
 
+use headwater::keymap;
+use headwater_engine::filter::GRAMMAR;
 use headwater_engine::metric::{Bad, Form, METRICS, Unit};
 use headwater_engine::rules::{RULES, Rule};
 
@@ -135,6 +137,34 @@ fn bad_word(bad: Bad) -> &'static str {
 /// A text that stays within its cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn keys_page() -> String {
+    let keymap = keymap::built_in();
+    let mut page = format!("{NOTE}\n# Keys\n\n");
+    page += "What each key does. A file `$XDG_CONFIG_HOME/headwater/keymap.toml`, or one named with `--keymap`, gives \
+             other keys to the names in it: `freeze = [\"f\"]`. A key that it gives away is taken from what had it. \
+             `headwater config keymap` prints all of it in that form; `:` runs everything by its name.\n";
+    for (title, commands) in keymap::sections() {
+        let _ = writeln!(page, "\n## {title}\n\n| keys | name | what it does |\n| --- | --- | --- |");
+        for command in commands {
+            let keys: Vec<_> =
+                keymap.strokes(command).map(|stroke| format!("`{}`", cell(&stroke.to_string()))).collect();
+            let (name, help) = (command.name(), cell(command.help()));
+            let _ = writeln!(page, "| {} | {name} | {help} |", keys.join(" "));
+        }
+    }
+    page += "\n## Filters\n\nWhat `/` understands on every panel with rows; `?` lists the fields of the panel.\n\n\
+             | for example | what it keeps |\n| --- | --- |\n";
+    for row in GRAMMAR {
+        let _ = writeln!(page, "| `{}` | {} |", cell(row.form), cell(row.help));
+    }
+    page
+}
+
+#[test]
+fn generated_keys_page_is_fresh() {
+    assert_fresh("docs/keys.md", &keys_page());
 }
 
 #[test]
