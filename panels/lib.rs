@@ -5,6 +5,8 @@
 //! [`panel::Effect`]s; nothing here touches a terminal, a clock or a file.
 
 pub mod action;
+mod binned;
+mod data_state;
 #[cfg(test)]
 mod example;
 mod gauge;
@@ -12,9 +14,12 @@ pub mod keys;
 mod overview;
 pub mod palette;
 pub mod panel;
+#[cfg(test)]
+mod redis_world;
 mod rules;
 pub mod screen;
 mod shards;
+mod slow_groups;
 mod slow_log;
 mod sources;
 pub mod table;

@@ -1,12 +1,33 @@
 //! Every Redis shard over time, and which one differs.
 
-use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+mod columns;
+mod compare;
+mod detail;
+mod head;
+mod lens;
+mod rows;
+mod scan;
+mod told;
+
+use headwater_engine::filter::{FieldRow, Filter};
+use headwater_engine::report::Verdict;
+use headwater_engine::wording::verdict_word;
+use headwater_engine::{Snapshot, Subject};
+use headwater_widgets::MarkedLine;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
+use ratatui::widgets::Widget;
 
 use crate::action::Action;
+use crate::data_state::DataState;
+use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Row, Table, Width};
+use crate::table::Table;
+use columns::data_words;
+use compare::Pair;
+use head::{Texts, draw_texts};
+use lens::LENSES;
+use rows::{Line, has_link, lens_of, node_rows, shard_of, shard_rows};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -14,70 +35,421 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Shards",
     short: "Shard",
     help: "every Redis shard over time, and which one differs",
-    make: || Box::new(Shards { table: Table::new(COLUMNS) }),
+    make: || Box::new(Shards::new()),
 };
 
+/// Deployments that are summed up above the rows.
+const MOST_HEADS: usize = 3;
+
+/// Below this height nothing but rows is drawn, and below this one no line about the row under the cursor.
+const HEIGHT_FOR_HEAD: u16 = 5;
+const HEIGHT_FOR_FOOT: u16 = 9;
+
 struct Shards {
-    table: Table<Line>,
+    list: Table<Line>,
+    nodes: Table<Line>,
+    pairs: Table<Pair>,
+    /// The chosen lens; none is the one that fits what is declared.
+    lens: Option<usize>,
+    open: Open,
+    marked: Option<Subject>,
+    /// Whether the cursor was put somewhere; until then it stands on the shard that is accused most.
+    is_led: bool,
+    /// Lines of the detail that were scrolled away.
+    scrolled: usize,
 }
 
-struct Line {
-    id: String,
-    text: String,
+/// What is open.
+#[derive(Clone, Debug, PartialEq)]
+enum Open {
+    List,
+    Shard(Subject),
+    Pair(Subject, Subject),
 }
 
-impl Row for Line {
-    fn id(&self) -> &str {
-        &self.id
+impl Shards {
+    fn new() -> Self {
+        Self {
+            list: Table::new(columns::SHARDS),
+            nodes: Table::new(columns::NODES),
+            pairs: Table::new(compare::COLUMNS),
+            lens: None,
+            open: Open::List,
+            marked: None,
+            is_led: false,
+            scrolled: 0,
+        }
     }
-}
 
-static COLUMNS: &[Column<Line>] = &[
-    Column {
-        field: FieldRow { name: "name", kind: FieldKind::Text, help: "what it is about" },
-        title: "name",
-        width: Width::Cells(30),
-        rank: 0,
-        cell: |line| Cell::text(line.id.as_str()),
-        draw: None,
-    },
-    Column {
-        field: FieldRow { name: "text", kind: FieldKind::Text, help: "what is said of it" },
-        title: "text",
-        width: Width::Rest(10),
-        rank: 1,
-        cell: |line| Cell::text(line.text.as_str()),
-        draw: None,
-    },
-];
+    /// Puts the cursor on the shard that is accused most, until somebody moves it.
+    fn lead(&mut self, lines: &[Line]) {
+        let accused = lines.iter().filter(|line| line.verdict <= Verdict::Suspect);
+        if let Some(worst) = accused.min_by_key(|line| line.verdict).filter(|_| !self.is_led) {
+            self.list.select(worst.subject.as_str());
+        }
+    }
 
-fn rows(view: &View<'_>) -> Vec<Line> {
-    view.snapshot
-        .topologies
-        .iter()
-        .flat_map(|topology| &topology.shards)
-        .map(|shard| Line { id: shard.subject.to_string(), text: format!("{} nodes", shard.nodes.len()) })
-        .collect()
+    fn rows(&self, snapshot: &Snapshot) -> Vec<Line> {
+        let mut lines = shard_rows(snapshot, lens_of(self.lens, snapshot));
+        if let Some(marked) = &self.marked {
+            for line in lines.iter_mut().filter(|line| line.subject == *marked) {
+                line.is_marked = true;
+            }
+        }
+        lines
+    }
+
+    fn draw_list(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let mut lines = self.rows(view.snapshot);
+        self.lead(&lines);
+        self.list.leave_out(left_out(view.snapshot, &lines));
+        let places = self.list.cells_of(columns::STRIP, area.width);
+        rows::give_strips(&mut lines, view.snapshot, places);
+        let Some(first) = lines.first() else {
+            return draw_words(&head::nothing(view), view, area, buffer);
+        };
+        let mut rest = area;
+        if area.height >= HEIGHT_FOR_HEAD {
+            let (strip, link) = (first.strip, first.link);
+            for texts in self.heads(view, &lines, usize::from(area.height / HEIGHT_FOR_HEAD)) {
+                draw_texts(&texts, view, row_of(&mut rest), buffer);
+            }
+            let mut legend = head::legend(view, &strip, link);
+            legend.extend(self.order_texts(view, &lines));
+            draw_texts(&legend, view, row_of(&mut rest), buffer);
+        }
+        if area.height >= HEIGHT_FOR_FOOT {
+            rest.height -= 1;
+            let foot = Rect { y: rest.bottom(), height: 1, ..rest };
+            self.draw_foot(view, &lines, foot, buffer);
+        }
+        self.list.draw(&lines, view, rest, buffer);
+    }
+
+    /// A line for each deployment, then for each that is awaited; what there is no room for is counted.
+    fn heads(&self, view: &View<'_>, lines: &[Line], most: usize) -> Vec<Texts> {
+        let topologies = view.snapshot.topologies.iter().enumerate();
+        let of_group =
+            |group: usize| lines.iter().filter(move |line| line.group == group).collect::<Vec<_>>();
+        let mut heads: Vec<Texts> = topologies
+            .map(|(group, topology)| head::deployment(view, &topology.cluster, &of_group(group)))
+            .collect();
+        let awaited = head::unseen_deployments(view.snapshot).into_iter();
+        heads.extend(awaited.map(|text| vec![(text, view.palette.style(ColorRole::Unknown))]));
+        let most = most.clamp(1, MOST_HEADS);
+        let more = heads.len().saturating_sub(most);
+        heads.truncate(most);
+        if let (Some(last), true) = (heads.last_mut(), more > 0) {
+            let text = format!("+{more} more deployments");
+            last.insert(1, (text, view.palette.style(ColorRole::Faint)));
+        }
+        heads
+    }
+
+    fn order_texts(&self, view: &View<'_>, lines: &[Line]) -> Texts {
+        let style = view.palette.style(ColorRole::Faint);
+        let filtered = self.list.filter().map(|_| format!("{} shards", self.list.count_words(lines)));
+        self.list.order_words().into_iter().chain(filtered).map(|text| (text, style)).collect()
+    }
+
+    /// What is said of the row under the cursor: its address and its verdict's reason.
+    fn draw_foot(&self, view: &View<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) {
+        let Some(line) = self.list.selected(lines) else { return };
+        let mut text = row_words(line);
+        if let Some(marked) = &self.marked {
+            text = match view.keys.key_of(Action::Compare) {
+                key if !key.is_empty() && *marked != line.subject => {
+                    format!("{key}: beside {marked}   {text}")
+                }
+                _ => format!("{marked} is marked   {text}"),
+            };
+        }
+        MarkedLine::new(glyph_of(line.verdict), verdict_word(line.verdict), &text)
+            .mark_style(view.palette.style(role_of(line.verdict)))
+            .text_style(view.palette.style(ColorRole::Text))
+            .glyphs(view.palette.glyphs)
+            .render(area, buffer);
+    }
+
+    /// The shard that actions are about: the open one, else the one under the cursor.
+    fn subject(&self, snapshot: &Snapshot) -> Option<Subject> {
+        match &self.open {
+            Open::Shard(shard) => Some(shard.clone()),
+            Open::Pair(..) => None,
+            Open::List => {
+                let lines = self.rows(snapshot);
+                self.list.selected(&lines).map(|line| line.subject.clone())
+            }
+        }
+    }
+
+    fn compare(&mut self, snapshot: &Snapshot) -> Outcome {
+        let Some(subject) = self.subject(snapshot) else {
+            return Outcome::Refused("go back first: two are compared already".to_owned());
+        };
+        match self.marked.take() {
+            Some(marked) if marked != subject => self.open = Open::Pair(marked, subject),
+            Some(_) => {}
+            None => {
+                self.marked = Some(subject);
+                self.open = Open::List;
+            }
+        }
+        Outcome::Done
+    }
+
+    fn turn(&mut self, snapshot: &Snapshot, to_the_right: bool) -> Outcome {
+        let usable: Vec<usize> =
+            (0..LENSES.len()).filter(|place| has_link(snapshot) || !LENSES[*place].needs_link()).collect();
+        let present = lens_of(self.lens, snapshot);
+        let at =
+            usable.iter().position(|place| std::ptr::eq(&raw const LENSES[*place], present)).unwrap_or(0);
+        let step = if to_the_right { 1 } else { usable.len() - 1 };
+        self.lens = usable.get((at + step) % usable.len()).copied();
+        Outcome::Done
+    }
+
+    fn open_shard(&mut self, shard: Subject) {
+        self.list.select(shard.as_str());
+        self.is_led = true;
+        self.open = Open::Shard(shard);
+        self.scrolled = 0;
+    }
+
+    fn back(&mut self) -> Outcome {
+        match (&self.open, self.marked.take()) {
+            (Open::List, None) => Outcome::Ignored,
+            (Open::List, Some(_)) => Outcome::Done,
+            (_, marked) => {
+                self.marked = marked;
+                self.open = Open::List;
+                Outcome::Done
+            }
+        }
+    }
 }
 
 impl Panel for Shards {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        self.table.draw(&rows(view), view, area, buffer);
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        match self.open.clone() {
+            Open::List => self.draw_list(view, area, buffer),
+            Open::Shard(shard) => match shard_of(view.snapshot, &shard) {
+                Some(shard) => self.draw_shard(view, shard, area, buffer),
+                None => draw_words(&gone(&shard), view, area, buffer),
+            },
+            Open::Pair(one, other) => {
+                match (shard_of(view.snapshot, &one), shard_of(view.snapshot, &other)) {
+                    (Some(_), Some(_)) => self.draw_pair(view, &one, &other, area, buffer),
+                    (None, _) => draw_words(&gone(&one), view, area, buffer),
+                    (_, None) => draw_words(&gone(&other), view, area, buffer),
+                }
+            }
+        }
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        self.table.act(action, &rows(view))
+        let snapshot = view.snapshot;
+        match action {
+            Action::Back => self.back(),
+            Action::Left => self.turn(snapshot, false),
+            Action::Right => self.turn(snapshot, true),
+            Action::Compare => self.compare(snapshot),
+            Action::Scan | Action::PauseScan | Action::CancelScan => {
+                scan::act(action, self.subject(snapshot).as_ref(), view)
+            }
+            Action::Open if self.open == Open::List => match self.subject(snapshot) {
+                Some(shard) => {
+                    self.open_shard(shard);
+                    Outcome::Done
+                }
+                None => Outcome::Refused("no shard is known".to_owned()),
+            },
+            _ => match self.open.clone() {
+                Open::List => {
+                    let lines = self.rows(snapshot);
+                    self.lead(&lines);
+                    let outcome = self.list.act(action, &lines);
+                    self.is_led |= outcome == Outcome::Done;
+                    outcome
+                }
+                Open::Shard(shard) => self.act_in_shard(action, &shard, snapshot),
+                Open::Pair(one, other) => {
+                    let rows = compare::pairs(snapshot, &one, &other);
+                    self.pairs.act(action, &rows)
+                }
+            },
+        }
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        match self.open {
+            Open::List => &[Action::Open, Action::Right, Action::Compare, Action::Scan],
+            Open::Shard(_) => &[
+                Action::Back,
+                Action::Right,
+                Action::Scan,
+                Action::PauseScan,
+                Action::CancelScan,
+                Action::Compare,
+            ],
+            Open::Pair(..) => &[Action::Back],
+        }
     }
 
     fn fields(&self) -> Vec<FieldRow> {
-        self.table.fields()
+        match self.open {
+            Open::List => self.list.fields(),
+            Open::Shard(_) => self.nodes.fields(),
+            Open::Pair(..) => self.pairs.fields(),
+        }
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
+        match self.open {
+            Open::List => self.list.set_filter(filter),
+            Open::Shard(_) => self.nodes.set_filter(filter),
+            Open::Pair(..) => self.pairs.set_filter(filter),
+        }
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter()
+        match self.open {
+            Open::List => self.list.filter(),
+            Open::Shard(_) => self.nodes.filter(),
+            Open::Pair(..) => self.pairs.filter(),
+        }
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let snapshot = view.snapshot;
+        match &self.open {
+            Open::List => {
+                let lines = self.rows(snapshot);
+                self.list.selected(&lines).map(copied_line)
+            }
+            Open::Shard(shard) => {
+                let lines = node_rows(snapshot, shard_of(snapshot, shard)?, lens_of(self.lens, snapshot));
+                self.nodes.selected(&lines).map(copied_line)
+            }
+            Open::Pair(one, other) => {
+                let rows = compare::pairs(snapshot, one, other);
+                let row = self.pairs.selected(&rows)?;
+                Some(format!("{one} beside {other}: {}", row.words()))
+            }
+        }
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        let snapshot = view.snapshot;
+        let is_row = match &self.open {
+            Open::List => {
+                let lines = self.rows(snapshot);
+                let is_row = self.list.click(at, &lines);
+                self.is_led |= is_row;
+                is_row
+            }
+            Open::Shard(shard) => {
+                let shard = shard_of(snapshot, shard);
+                let lens = lens_of(self.lens, snapshot);
+                let lines = shard.map(|shard| node_rows(snapshot, shard, lens)).unwrap_or_default();
+                self.nodes.click(at, &lines)
+            }
+            Open::Pair(one, other) => {
+                let rows = compare::pairs(snapshot, one, other);
+                self.pairs.click(at, &rows)
+            }
+        };
+        if is_row { Outcome::Done } else { Outcome::Ignored }
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        let shard = match subject.address() {
+            Some(_) => subject.parent(),
+            None => Some(subject.clone()),
+        };
+        match shard.filter(|shard| shard.shard_index().is_some()) {
+            Some(shard) => self.open_shard(shard),
+            None => self.open = Open::List,
+        }
     }
 }
+
+/// Columns that would say the same in every row: a share of a link that nobody declared, data that is all fresh.
+fn left_out(snapshot: &Snapshot, lines: &[Line]) -> &'static [&'static str] {
+    let is_all_fresh = lines.iter().all(|line| data_words(line).0 == DataState::Fresh.words());
+    match (has_link(snapshot), is_all_fresh) {
+        (true, true) => &["data"],
+        (true, false) => &[],
+        (false, true) => &["link", "data"],
+        (false, false) => &["link"],
+    }
+}
+
+/// `features#2 10.0.3.14:6379 +1 replica: its link is full`.
+fn row_words(line: &Line) -> String {
+    let replicas = match line.replicas {
+        0 => String::new(),
+        1 => " +1 replica".to_owned(),
+        many => format!(" +{many} replicas"),
+    };
+    let address = if line.address().is_empty() { "no primary known" } else { line.address() };
+    format!("{} {address}{replicas}: {}", line.name, line.reason)
+}
+
+/// One row for the clipboard.
+fn copied_line(line: &Line) -> String {
+    let address = match line.subject.address() {
+        Some(_) => String::new(),
+        None => format!(" {}", line.address()),
+    };
+    let numbers: Vec<String> = LENSES
+        .iter()
+        .filter_map(|lens| {
+            let value = line.through(lens)?;
+            Some(format!("{} {}", lens.name, headwater_engine::quantity::show(value, lens.unit)))
+        })
+        .collect();
+    let data = line.data.words();
+    let word = verdict_word(line.verdict);
+    format!("{}{address} {word}: {}; {}; data {data}", line.subject, line.reason, numbers.join(", "))
+}
+
+fn gone(shard: &Subject) -> Vec<(String, ColorRole)> {
+    vec![(format!("? {shard} is not known at this moment"), ColorRole::Unknown)]
+}
+
+/// Takes the first row of an area.
+fn row_of(rest: &mut Rect) -> Rect {
+    let row = Rect { height: rest.height.min(1), ..*rest };
+    rest.y += row.height;
+    rest.height -= row.height;
+    row
+}
+
+/// Writes a text into an area of one row, or of none.
+fn put(text: &str, role: ColorRole, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    if !area.is_empty() {
+        buffer.set_stringn(area.x, area.y, text, usize::from(area.width), view.palette.style(role));
+    }
+}
+
+/// Draws sentences below each other.
+fn draw_words(words: &[(String, ColorRole)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    let mut rest = area;
+    for (text, role) in words {
+        let told = headwater_widgets::Hanging::new("", 0, text)
+            .text_style(view.palette.style(*role))
+            .glyphs(view.palette.glyphs);
+        let height = told.height(rest.width).min(rest.height);
+        told.render(Rect { height, ..rest }, buffer);
+        rest.y += height;
+        rest.height -= height;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,10 +10,14 @@ pub mod glyphs;
 pub mod hanging;
 pub mod heat_strip;
 pub mod marked_line;
+pub mod progress;
+pub mod segments;
 pub mod sparkline;
 
 pub use glyphs::Glyphs;
 pub use hanging::Hanging;
 pub use heat_strip::HeatStrip;
 pub use marked_line::MarkedLine;
+pub use progress::Progress;
+pub use segments::Segments;
 pub use sparkline::Sparkline;

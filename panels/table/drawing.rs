@@ -44,6 +44,13 @@ impl<R: Row> Table<R> {
         }
     }
 
+    /// How many cells the column of this field has in a table of this width; 0 when it has none there.
+    pub fn cells_of(&self, field: &str, width: u16) -> u16 {
+        let places = self.layout(width);
+        let found = places.iter().find(|(place, ..)| self.columns[*place].field.name == field);
+        found.map_or(0, |(_, _, cells)| *cells)
+    }
+
     fn draw_head(&self, places: &[(usize, u16, u16)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let style = view.palette.style(ColorRole::Label);
         for (place, x, width) in places {

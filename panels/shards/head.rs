@@ -1,0 +1,120 @@
+//! What stands above the rows: how even each deployment is, and what the strips mean.
+
+use headwater_engine::metric::Unit;
+use headwater_engine::peers::Peers;
+use headwater_engine::quantity::{show, times};
+use headwater_engine::{Kind, Snapshot, Subject};
+use headwater_widgets::Segments;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::Widget;
+
+use super::lens::Full;
+use super::rows::{Line, Strip};
+use crate::action::Action;
+use crate::data_state::source_of;
+use crate::palette::ColorRole;
+use crate::panel::View;
+
+/// Texts in a row, the most important first.
+pub(super) type Texts = Vec<(String, Style)>;
+
+/// Draws texts in a row.
+pub(super) fn draw_texts(texts: &Texts, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    Segments::new(texts).glyphs(view.palette.glyphs).render(area, buffer);
+}
+
+/// How even a deployment's shards are in the chosen number: the maximum with its shard, the mean beside it,
+/// how many times it is the median of the others, and the entropy of the shares: 1 is even, 0 is all on one.
+pub(super) fn deployment(view: &View<'_>, cluster: &Subject, lines: &[&Line]) -> Texts {
+    let style = |role| view.palette.style(role);
+    let mut texts = vec![(cluster.to_string(), style(ColorRole::Heading))];
+    let Some(lens) = lines.first().map(|line| line.strip.lens) else {
+        texts.push(("? no shard is known".to_owned(), style(ColorRole::Unknown)));
+        return texts;
+    };
+    let known = |line: &&Line| Some((line.subject.clone(), line.through(lens)?));
+    let peers = Peers::new(lines.iter().filter_map(known).collect());
+    let unseen = lines.len() - peers.values().len();
+    if let Some((mean, max)) = peers.mean_and_max() {
+        let most = peers.values().iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let most = most.map(|(shard, _)| shard);
+        let number = most.and_then(Subject::shard_index).map(|index| format!(" on #{index}"));
+        let text = format!("max {}{}", show(max, lens.unit), number.unwrap_or_default());
+        texts.push((text, style(ColorRole::Heading)));
+        if lines.len() > 1 {
+            texts.push((format!("mean {}", show(mean, lens.unit)), style(ColorRole::Faint)));
+        }
+        let others = most.and_then(|most| peers.median_of_others(most)).filter(|others| *others > 0.0);
+        if let Some(others) = others {
+            texts.push((format!("{} others", times(max / others)), style(ColorRole::Text)));
+        }
+    }
+    if unseen == lines.len() {
+        texts.push((format!("? {} not seen on any shard", lens.name), style(ColorRole::Unknown)));
+    } else if unseen > 0 {
+        texts.push((format!("? {unseen} not seen"), style(ColorRole::Unknown)));
+    }
+    if let Some(evenness) = peers.evenness() {
+        texts.push((format!("entropy {evenness:.2}"), style(ColorRole::Faint)));
+    }
+    let many = if lines.len() == 1 { "shard" } else { "shards" };
+    texts.push((format!("{} {many}", lines.len()), style(ColorRole::Faint)));
+    texts
+}
+
+/// What the strips show, what a full cell means, and how long a cell is.
+pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>) -> Texts {
+    let style = |role| view.palette.style(role);
+    let full = match (strip.lens.full, link) {
+        (Full::Link, Some(link)) => format!("the link, {}", show(link, Unit::BytesPerSecond)),
+        (Full::Link, None) => "the declared link".to_owned(),
+        _ => show(strip.full, strip.lens.unit),
+    };
+    let mut texts = vec![
+        (strip.lens.name.to_owned(), style(ColorRole::Label)),
+        (format!("full = {full}"), style(ColorRole::Text)),
+        (strip.bins.words(), style(ColorRole::Faint)),
+    ];
+    let [left, right] = [Action::Left, Action::Right].map(|action| view.keys.key_of(action));
+    if !left.is_empty() && !right.is_empty() {
+        texts.push((format!("{left}/{right}: another"), style(ColorRole::Key)));
+    }
+    texts
+}
+
+/// What is said instead of rows: why there is no shard to show.
+pub(super) fn nothing(view: &View<'_>) -> Vec<(String, ColorRole)> {
+    let awaited = unseen_deployments(view.snapshot);
+    if awaited.is_empty() {
+        let what = "? no source: no Redis target is configured";
+        let how =
+            "start with redis://HOST:PORT, or name one in the configuration; any node of a cluster will do";
+        return vec![(what.to_owned(), ColorRole::Unknown), (how.to_owned(), ColorRole::Text)];
+    }
+    awaited.into_iter().map(|text| (text, ColorRole::Unknown)).collect()
+}
+
+/// Deployments that are configured or asked and whose shards are not known yet, each with what is known of why.
+pub(super) fn unseen_deployments(snapshot: &Snapshot) -> Vec<String> {
+    let declared = snapshot.settings.components.iter().map(|component| &component.subject);
+    let asked = snapshot.sources.iter().map(|source| &source.source);
+    let redis = declared.chain(asked).filter(|subject| subject.kind() == Kind::Redis);
+    let mut redis: Vec<Subject> = redis.map(Subject::component_of).collect();
+    redis.sort();
+    redis.dedup();
+    redis.retain(|redis| snapshot.topologies.iter().all(|topology| topology.cluster != *redis));
+    let words = |redis: &Subject| {
+        let source = source_of(snapshot, redis);
+        let declared = snapshot.settings.component(redis);
+        match source.and_then(|source| source.fault.as_ref()) {
+            Some((since, fault)) => format!("? {redis}: {} (since {})", fault.message, since.clock()),
+            None if source.is_none() && declared.is_some_and(|declared| !declared.has_source) => {
+                format!("? {redis}: no source is configured for it")
+            }
+            None => format!("? {redis}: connecting, its shards are not known yet"),
+        }
+    };
+    redis.iter().map(words).collect()
+}

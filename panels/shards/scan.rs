@@ -1,0 +1,104 @@
+//! Scans for big keys: asked for with their cost, and told about while they run.
+
+use headwater_engine::metric::{REDIS_KEYS, Unit};
+use headwater_engine::quantity::show;
+use headwater_engine::reading::{Scan, ScanState};
+use headwater_engine::{Snapshot, Subject};
+
+use super::rows::shard_of;
+use crate::action::Action;
+use crate::data_state::{DataState, source_of};
+use crate::panel::{Effect, Intent, Outcome, View};
+
+/// Starts, pauses or ends the scan of a shard.
+pub(super) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> Outcome {
+    let snapshot = view.snapshot;
+    let refused = |why: String| Outcome::Refused(why);
+    let Some(shard) = shard else { return refused("no shard is under the cursor".to_owned()) };
+    if snapshot.gone_back_from.is_some() {
+        let live = view.keys.key_of(Action::Live);
+        return refused(format!("this is the past: return to the present first ({live})"));
+    }
+    let running = scan_of(snapshot, shard).filter(|scan| !scan.state.has_ended());
+    match (action, running) {
+        (Action::Scan, None) => ask(snapshot, shard),
+        (Action::Scan, Some(scan)) => refused(format!("{shard} is being scanned: {}", progress_words(scan))),
+        (_, None) => refused(format!("no scan of {shard} is running")),
+        (Action::PauseScan, Some(_)) => Outcome::Wants(Intent::Do(Effect::PauseScan(shard.clone()))),
+        (_, Some(_)) => Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone()))),
+    }
+}
+
+/// The scan of a shard.
+pub(super) fn scan_of<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
+    snapshot.scans.iter().find(|scan| scan.shard == *shard)
+}
+
+/// Asks, with what the scan costs.
+fn ask(snapshot: &Snapshot, shard: &Subject) -> Outcome {
+    let Some(nodes) = shard_of(snapshot, shard).map(|shard| &shard.nodes) else {
+        return Outcome::Refused(format!("{shard} is not known at this moment"));
+    };
+    let answers = |node: &Subject| DataState::of(source_of(snapshot, node), snapshot).is_present();
+    // The application takes a replica where one answers.
+    let replica = nodes.iter().find(|node| !node.primary && answers(&node.subject));
+    let Some(node) = replica.or_else(|| nodes.iter().find(|node| answers(&node.subject))) else {
+        return Outcome::Refused(format!("no node of {shard} answers: there is nothing to scan"));
+    };
+    let keys = match snapshot.present(&node.subject, REDIS_KEYS, None) {
+        Some(keys) if keys.value < 1.0 => return Outcome::Refused(format!("{shard} holds no key")),
+        Some(keys) => format!("{} keys", show(keys.value, Unit::Count)),
+        None => "an unknown number of keys".to_owned(),
+    };
+    let part = if node.primary { "its primary, because no replica answers," } else { "its replica" };
+    let address = node.subject.address().unwrap_or_default();
+    let question = format!(
+        "scan {shard} for big keys? reads only; at most 1 % of a core of {part} {address}; looks at {keys}, for at \
+         most 10 min"
+    );
+    Outcome::Wants(Intent::Ask(question, Effect::Scan(shard.clone())))
+}
+
+/// The share that was looked at, when it is known how many keys there are.
+pub(super) fn share(scan: &Scan) -> Option<f64> {
+    match scan.state {
+        ScanState::Complete => Some(1.0),
+        _ if scan.total == 0 => None,
+        _ => Some((scan.scanned as f64 / scan.total as f64).min(1.0)),
+    }
+}
+
+/// `running, 12400 of 50000 keys (25 %) on 10.0.3.15:6379`.
+pub(super) fn progress_words(scan: &Scan) -> String {
+    let state = match &scan.state {
+        ScanState::Running => "running".to_owned(),
+        ScanState::Paused => "paused".to_owned(),
+        ScanState::Complete => "complete".to_owned(),
+        ScanState::Stopped(why) => format!("stopped: {why}"),
+    };
+    let [scanned, total] = [scan.scanned, scan.total].map(|keys| show(keys as f64, Unit::Count));
+    let node = scan.node.address().unwrap_or_default();
+    let keys = match share(scan).filter(|_| scan.state != ScanState::Complete) {
+        Some(share) => {
+            format!("{scanned} of {total} keys ({})", show((share * 100.0).floor() / 100.0, Unit::Ratio))
+        }
+        None => format!("{scanned} keys"),
+    };
+    format!("{state}, {keys} on {node}")
+}
+
+/// The biggest keys, one a line.
+pub(super) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> {
+    scan.biggest.iter().take(most).map(|key| {
+        let elements = key.elements.filter(|_| key.kind.as_str() != "string");
+        let elements = elements.map(|count| format!(", {} elements", show(count as f64, Unit::Count)));
+        format!(
+            "{} {} {}{}, slot {}",
+            show(key.bytes as f64, Unit::Bytes),
+            key.key,
+            key.kind,
+            elements.unwrap_or_default(),
+            key.slot
+        )
+    })
+}
