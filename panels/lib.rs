@@ -5,7 +5,6 @@
 //! [`panel::Effect`]s; nothing here touches a terminal, a clock or a file.
 
 pub mod action;
-mod binned;
 mod data_state;
 #[cfg(test)]
 mod example;
@@ -22,6 +21,7 @@ mod shards;
 mod slow_groups;
 mod slow_log;
 mod sources;
+mod strip_bins;
 pub mod table;
 mod time_bins;
 mod title;

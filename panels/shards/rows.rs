@@ -12,8 +12,8 @@ use headwater_engine::store::Seen;
 use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::lens::{Full, LENSES, Lens};
-use crate::binned::{Bins, round_up};
 use crate::data_state::{DataState, source_of};
+use crate::strip_bins::{Bins, round_up};
 use crate::table::Row;
 
 /// The numbers that rows show, in the order of the METRICS table.

@@ -1,11 +1,13 @@
-//! A trace as cells of a fixed length: what strips and trends draw.
+//! Which cells a strip or a trend of the last minutes has, and how high it is.
 
 use std::time::Duration;
 
-use headwater_engine::metric::Unit;
+use headwater_engine::metric::{Bad, Unit};
 use headwater_engine::quantity::show;
 use headwater_engine::store::Trace;
 use headwater_engine::{Moment, Snapshot};
+
+use crate::time_bins::TimeBins;
 
 /// Lengths of a cell, in seconds.
 const LENGTHS: &[u64] = &[2, 5, 10, 30, 60, 300];
@@ -16,26 +18,19 @@ const LEAST_SPAN: Duration = Duration::from_secs(180);
 /// Cells shorter than five seconds move too often: they are for the first looks.
 const FIRST_LOOKS: Duration = Duration::from_secs(30);
 
-/// Milliseconds of the store's bins, from which cells older than every point are filled.
+/// Milliseconds of the store's finer bins.
 const FINE_MS: i64 = 10_000;
-const COARSE_MS: i64 = 60_000;
 
-/// Cells of one length up to a moment. They begin at multiples of their length and the one that is still being filled
-/// is not shown, so that nothing on the screen moves until a whole cell is over.
+/// Cells of one length up to a moment. The one that is still being filled is not among them, so that nothing on the
+/// screen moves until a whole cell is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bins {
-    length_ms: i64,
-    count: usize,
-    /// The end of the last cell.
-    end: Moment,
-}
+pub(crate) struct Bins(TimeBins);
 
 impl Bins {
     /// Cells for this many places: as short as they can be and still show the last minutes. A cell has at least two
     /// polling intervals, else an answer that came a little late would look like a gap.
     pub(crate) fn fitting(places: u16, snapshot: &Snapshot) -> Self {
         let seen_for = snapshot.at.since(snapshot.began);
-        let count = usize::from(places);
         let wanted = seen_for.min(LEAST_SPAN);
         let fits = |seconds: &u64| {
             let length = Duration::from_secs(*seconds);
@@ -46,72 +41,39 @@ impl Bins {
         };
         let seconds = LENGTHS.iter().find_map(fits).or(LENGTHS.last().copied()).unwrap_or(1);
         let length_ms = i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX);
-        let end = Moment(snapshot.at.0.div_euclid(length_ms).saturating_mul(length_ms));
-        Self { length_ms, count, end }
+        let end = snapshot.at.0.div_euclid(length_ms).saturating_mul(length_ms);
+        let first = Moment(end.saturating_sub(length_ms.saturating_mul(i64::from(places))));
+        Self(TimeBins { first, length_ms, count: usize::from(places) })
     }
 
     /// The first moment of the first cell.
     pub(crate) fn start(&self) -> Moment {
-        Moment(self.end.0.saturating_sub(self.length_ms.saturating_mul(self.count as i64)))
+        self.0.first
+    }
+
+    /// How long all cells are together, in milliseconds.
+    fn span_ms(&self) -> i64 {
+        self.0.length_ms.saturating_mul(i64::try_from(self.0.count).unwrap_or(i64::MAX))
     }
 
     /// The cell of a moment; `None` outside of all cells.
     pub(crate) fn place(&self, at: Moment) -> Option<usize> {
-        let offset = at.0.checked_sub(self.start().0).filter(|offset| *offset >= 0)?;
-        let place = usize::try_from(offset / self.length_ms).ok()?;
-        (place < self.count).then_some(place)
+        self.0.place(at)
     }
 
     /// `5 s a cell, 5 min`.
     pub(crate) fn words(&self) -> String {
-        let span = self.length_ms.saturating_mul(self.count as i64) as f64 / 1_000.0;
+        let span = self.span_ms() as f64 / 1_000.0;
         // From two minutes on tenths of a minute are exact enough.
         let span = if span < 120.0 { span } else { (span / 6.0).round() * 6.0 };
-        let length = self.length_ms as f64 / 1_000.0;
+        let length = self.0.length_ms as f64 / 1_000.0;
         format!("{} a cell, {}", show(length, Unit::Seconds), show(span, Unit::Seconds))
     }
 
-    /// The greatest value in each cell; a cell in which nothing was seen is `None`. What is older than every point
-    /// comes from the store's bins.
+    /// The greatest value in each cell; a cell in which nothing was seen is `None`.
     pub(crate) fn greatest(&self, trace: &Trace) -> Vec<Option<f64>> {
-        let mut cells = vec![None; self.count];
-        let (start, end) = (self.start(), self.end);
-        let mut put = |from: Moment, length_ms: i64, value: f64| {
-            let first = from.0.max(start.0);
-            let last = from.0.saturating_add(length_ms - 1).min(end.0.saturating_sub(1));
-            if first > last {
-                return;
-            }
-            let (Some(first), Some(last)) = (self.place(Moment(first)), self.place(Moment(last))) else {
-                return;
-            };
-            for cell in &mut cells[first..=last] {
-                *cell = Some(cell.map_or(value, |known: f64| known.max(value)));
-            }
-        };
-        for seen in trace.since(start).take_while(|seen| seen.at < end) {
-            put(seen.at, 1, seen.value);
-        }
-        let oldest = trace.oldest().map_or(end, |seen| seen.at);
-        let mut oldest_fine = oldest;
-        if oldest > start {
-            for bin in trace.fine_bins().rev().skip_while(|bin| bin.start >= oldest) {
-                oldest_fine = bin.start;
-                if bin.start.0.saturating_add(FINE_MS) <= start.0 {
-                    break;
-                }
-                put(bin.start, FINE_MS, f64::from(bin.max));
-            }
-        }
-        if oldest_fine > start {
-            for bin in trace.coarse_bins().rev().skip_while(|bin| bin.start >= oldest_fine) {
-                if bin.start.0.saturating_add(COARSE_MS) <= start.0 {
-                    break;
-                }
-                put(bin.start, COARSE_MS, f64::from(bin.max));
-            }
-        }
-        cells
+        let last = Moment(self.start().0.saturating_add(self.span_ms()).saturating_sub(1));
+        self.0.worst(trace, last, Bad::High)
     }
 
     /// The greatest value in all cells together and since; found from the store's bins, without looking at every
