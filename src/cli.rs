@@ -1,16 +1,20 @@
 //! The command line: one file a command.
 
+mod baselines;
 mod config;
 mod demo;
 mod doctor;
 mod generated;
 mod keys;
+mod log;
 mod output;
 mod record;
 mod rules;
 mod target;
 mod triage;
+mod tui;
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -30,15 +34,18 @@ pub const EXIT_UNAVAILABLE: u8 = 69;
 /// Exit code when the system gives no threads (EX_OSERR of sysexits).
 pub const EXIT_SYSTEM: u8 = 71;
 
+/// Exit code after a panic, as Rust's own.
+const EXIT_PANIC: u8 = 101;
+
 /// Exit code when the report or a recording cannot be written, as on a full disk (EX_IOERR of sysexits).
 pub const EXIT_IO: u8 = 74;
 
 /// Live incident triage of online AI inference: which dependency is guilty, and why.
 ///
-/// Polls every Redis shard and every metrics page, walks the dependency graph from the deepest dependency up, and
+/// Given targets, or a configuration, it shows them on a screen; 'triage' is the same without one. Polls every Redis shard and every metrics page, walks the dependency graph from the deepest dependency up, and
 /// says of each component whether it is guilty, suspect, innocent or unknown, with the evidence.
 #[derive(Debug, Parser)]
-#[command(name = "headwater", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(name = "headwater", version)]
 struct Cli {
     /// Log to standard error, for example 'info' or 'headwater=debug'; RUST_LOG does the same
     #[arg(long, global = true, value_name = "FILTER")]
@@ -48,8 +55,11 @@ struct Cli {
     #[arg(long, global = true, value_name = "FILE")]
     log_file: Option<std::path::PathBuf>,
 
+    #[command(flatten)]
+    screen: tui::TuiArgs,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,14 +107,41 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    if let Err(failure) = nothing_before_a_command(&matches) {
+        return exit(Err(failure));
+    }
     // The first thing in the process: whoever builds a TLS client later finds a provider.
     tls::install_provider();
-    let ran = output::start_log(cli.log.as_deref(), cli.log_file.as_deref())
-        .and_then(|()| run(cli.command, started));
+    let has_screen = cli.command.is_none();
+    let ran =
+        log::start(cli.log.as_deref(), cli.log_file.as_deref(), has_screen).and_then(|()| run(cli, started));
     exit(ran)
 }
 
-fn run(command: Command, started: Instant) -> Result<u8, Failure> {
+/// The options of the screen mean nothing to a command: they are not dropped without a word.
+fn nothing_before_a_command(matches: &clap::ArgMatches) -> Result<(), Failure> {
+    let Some(command) = matches.subcommand_name() else { return Ok(()) };
+    let is_given =
+        |id: &clap::Id| matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine);
+    let root = Cli::command();
+    let misplaced = root.get_arguments().find(|option| !option.is_global_set() && is_given(option.get_id()));
+    match misplaced {
+        None => Ok(()),
+        Some(option) => {
+            let name = option.get_long().map_or_else(|| "a target".to_owned(), |long| format!("'--{long}'"));
+            Err(Failure::usage(format_args!("{name} stands before '{command}': write it after the command")))
+        }
+    }
+}
+
+fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
+    let Some(command) = cli.command else {
+        if cli.screen.names_nothing() {
+            let _ = write!(std::io::stderr(), "{}", Cli::command().render_help());
+            return Ok(EXIT_USAGE);
+        }
+        return in_runtime(tui::run(cli.screen));
+    };
     match command {
         Command::Triage(args) => in_runtime(triage::run(args, started)),
         Command::Keys(command) => in_runtime(keys::run(command)),

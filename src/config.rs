@@ -24,7 +24,7 @@ use crate::sources::redis::RedisSpec;
 pub use example::{example, schema};
 pub use inferred::{TargetOptions, from_targets};
 pub(crate) use location::config_folder;
-pub use location::default_config_file;
+pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
 pub(crate) use place::{Document, nearest, text_of, unknown_name};
 pub use value::{Bandwidth, Size, Span};

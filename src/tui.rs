@@ -5,4 +5,10 @@
 //!   ^--------------- orders -- effects <-- Screen <-- events
 //! ```
 
+mod effects;
+pub mod events;
 pub mod feed;
+pub mod look;
+pub mod run;
+pub mod signals;
+pub mod terminal;

@@ -110,7 +110,7 @@ fn wrong_arguments_are_64_with_the_fix() {
     let wrong = home.file("wrong.toml", "[[redis]]\nname = \"f\"\nurl = \"redis://h\"\nlink = \"fast\"\n");
     let not_ours = home.file("text", "hello");
     for (arguments, sentence) in [
-        (&["tirage"][..], "a similar subcommand exists: 'triage'"),
+        (&["tirage"][..], "unknown command 'tirage': did you mean 'triage'?"),
         (&["triage", "--fro", "3s"], "unexpected argument '--fro'"),
         (&["triage", "--for", "soon"], "'soon' is not a span of time: write for example '1s'"),
         (&["triage", "--format", "yaml"], "[possible values: text, json, md]"),

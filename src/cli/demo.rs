@@ -38,7 +38,7 @@ fn scenario_names() -> Vec<&'static str> {
 
 pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     // A demo starts from nothing and leaves nothing behind, unless a file was named.
-    args.pass.no_baselines |= args.pass.baselines.is_none();
+    args.pass.healthy.no_baselines |= args.pass.healthy.baselines.is_none();
     let scenario = SCENARIOS
         .iter()
         .find(|scenario| scenario.name == args.scenario && !scenario.surge)
@@ -98,7 +98,7 @@ fn ignored_by_a_recording(args: &DemoArgs) -> Vec<&'static str> {
     let given = [
         ("--for", args.pass.length.is_some()),
         ("--seed", args.seed.is_some()),
-        ("--baselines", args.pass.baselines.is_some()),
+        ("--baselines", args.pass.healthy.baselines.is_some()),
         ("--no-scan", args.pass.no_scan),
     ];
     given.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()

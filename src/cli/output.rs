@@ -2,13 +2,9 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
-use tracing_subscriber::EnvFilter;
-
 use super::{EXIT_IO, EXIT_USAGE};
-use crate::recording::owner_file;
 
 /// Why a command ended early: its exit code and one sentence with the fix.
 #[derive(Debug)]
@@ -94,34 +90,4 @@ pub(super) fn exit(ran: Result<u8, Failure>) -> ExitCode {
             ExitCode::from(failure.code)
         }
     }
-}
-
-/// Starts logging when it was asked for, by argument or by RUST_LOG. Logs hold no secret: specs keep theirs in
-/// types that do not print.
-pub(super) fn start_log(filter: Option<&str>, file: Option<&Path>) -> Result<(), Failure> {
-    let environment = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter = match (filter, &environment, file) {
-        (Some(filter), _, _) => filter,
-        (None, Some(filter), _) => filter,
-        (None, None, Some(_)) => "headwater=debug",
-        (None, None, None) => return Ok(()),
-    };
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
-        Failure::usage(format_args!("'{filter}' is not a log filter ({error}): write for example 'info'"))
-    })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
-    match file {
-        None => log.with_writer(io::stderr).init(),
-        Some(path) => {
-            let file = owner_file(path).map_err(|error| {
-                let path = path.display();
-                Failure::of_file(
-                    &error,
-                    format_args!("log file '{path}' cannot be written ({error}): give another path"),
-                )
-            })?;
-            log.with_writer(file).init();
-        }
-    }
-    Ok(())
 }

@@ -1,20 +1,18 @@
 //! `headwater triage`: one headless pass.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use headwater_engine::Baselines;
-use headwater_engine::settings::BaselineRow;
 
-use super::output::{Failure, print, say};
+use super::baselines::BaselineArgs;
+use super::output::{Failure, print};
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::App;
 use crate::app::triage::{TriageOptions, triage};
 use crate::config::Config;
-use crate::recording::{Header, Recorder, owner_file};
+use crate::recording::{Header, Recorder};
 use crate::report::{Format, render};
 use crate::sources::redis::ScanBudget;
 
@@ -50,14 +48,8 @@ pub(super) struct PassArgs {
     #[arg(long)]
     pub(super) no_scan: bool,
 
-    /// Healthy values of earlier runs: read at the start, written after a healthy run [default: a file in
-    /// headwater's XDG state folder, one for each configuration's name, or targets when it has none]
-    #[arg(long, value_name = "FILE")]
-    pub(super) baselines: Option<PathBuf>,
-
-    /// Neither read nor write healthy values
-    #[arg(long, conflicts_with = "baselines")]
-    pub(super) no_baselines: bool,
+    #[command(flatten)]
+    pub(super) healthy: BaselineArgs,
 }
 
 pub(super) async fn run(args: TriageArgs, started: Instant) -> Result<u8, Failure> {
@@ -67,17 +59,14 @@ pub(super) async fn run(args: TriageArgs, started: Instant) -> Result<u8, Failur
 
 /// Runs one pass over a configuration and prints its report; the exit code is the report's.
 pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> Result<u8, Failure> {
-    let saved = match (&args.baselines, args.no_baselines) {
-        (_, true) => None,
-        (Some(path), false) => Some(path.clone()),
-        (None, false) => config.baselines_file(),
-    };
-    let baselines = saved.as_deref().map_or_else(Baselines::default, load);
+    let saved = args.healthy.open(config);
     let recorder = match &args.record {
-        Some(path) => Some(Recorder::create(path, &Header::new(config.settings.clone(), baselines.clone()))?),
+        Some(path) => {
+            Some(Recorder::create(path, &Header::new(config.settings.clone(), saved.known.clone()))?)
+        }
         None => None,
     };
-    let mut app = App::start(config, baselines.clone(), recorder)?;
+    let mut app = App::start(config, saved.known.clone(), recorder)?;
     let options = TriageOptions {
         length: args.length.unwrap_or(LENGTH),
         scan: (!args.no_scan).then(ScanBudget::default),
@@ -93,49 +82,6 @@ pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> 
         ));
     };
     print(&render(&snapshot, args.format))?;
-    if let (Some(path), Some(learned)) = (saved, learned)
-        && let Err(error) = save(&path, &merged(baselines, learned))
-    {
-        say(format_args!("healthy values cannot be saved in '{}': {error}", path.display()));
-    }
+    saved.save(learned);
     Ok(snapshot.report.conclusion.exit_code())
-}
-
-/// Reads saved healthy values; none is normal, a damaged file is said and not used.
-fn load(path: &Path) -> Baselines {
-    let text = match std::fs::read(path) {
-        Ok(text) => text,
-        Err(error) => {
-            if error.kind() != std::io::ErrorKind::NotFound {
-                say(format_args!("healthy values in '{}' cannot be read: {error}", path.display()));
-            }
-            return Baselines::default();
-        }
-    };
-    serde_json::from_slice(&text).unwrap_or_else(|error| {
-        say(format_args!(
-            "healthy values in '{}' are damaged and not used ({error}): delete the file",
-            path.display()
-        ));
-        Baselines::default()
-    })
-}
-
-/// What was learned now replaces what was known of the same series at the same hour; the rest stays.
-fn merged(known: Baselines, learned: Baselines) -> Baselines {
-    let series = |row: &BaselineRow| (row.subject.clone(), row.metric.clone(), row.part.clone(), row.hour);
-    let new: BTreeSet<_> = learned.rows.iter().map(series).collect();
-    let kept = known.rows.into_iter().filter(|row| !new.contains(&series(row)));
-    let rows = learned.rows.into_iter().chain(kept).collect();
-    Baselines { rows }
-}
-
-/// Written beside and moved into place, so that a reader never sees half a file.
-fn save(path: &Path, baselines: &Baselines) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let beside = path.with_extension(format!("{}.tmp", std::process::id()));
-    serde_json::to_writer(owner_file(&beside)?, baselines)?;
-    std::fs::rename(&beside, path)
 }

@@ -16,17 +16,21 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     Some(base.config_dir().join("headwater"))
 }
 
+/// Where Headwater keeps what it writes by itself: `$XDG_STATE_HOME/headwater`. `None` without a home directory.
+pub fn state_folder() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.state_dir().unwrap_or_else(|| base.data_dir()).join("headwater"))
+}
+
 /// Where healthy values of a deployment are kept between runs: `$XDG_STATE_HOME/headwater/baselines/NAME.json`.
 /// `None` without a home directory.
 pub(super) fn baselines_file(name: &str) -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    let state = base.state_dir().unwrap_or_else(|| base.data_dir());
     let file: String = name
         .chars()
         .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
         .take(100)
         .collect();
-    Some(state.join("headwater").join("baselines").join(format!("{}.json", file.trim_start_matches('.'))))
+    Some(state_folder()?.join("baselines").join(format!("{}.json", file.trim_start_matches('.'))))
 }
 
 /// A short word for these targets, the same in any order, in any run and by any version: FNV-1a of 64 bits.

@@ -1,0 +1,116 @@
+//! What is done for the screen: it only says what it wants.
+
+mod clipboard;
+mod export;
+
+use std::time::Duration;
+
+use headwater_engine::RemoteText;
+use headwater_engine::reading::{ActKind, OperatorAct};
+use headwater_panels::Effect;
+use headwater_panels::screen::Notice;
+use rustix::process::{Signal, kill_current_process_group};
+
+use super::feed::Order;
+use super::run::{Face, Leave, Run};
+use crate::report::{Format, render};
+use crate::sources::now;
+use clipboard::Multiplexer;
+
+/// How long a stop is waited for. Without a shell that could let the process go on, the system does not stop it.
+const LONGEST_STOP: Duration = Duration::from_millis(500);
+
+impl<F: Face> Run<F> {
+    /// Does what the screen wants; says whether that ends everything.
+    pub(super) async fn perform(&mut self, effect: Effect) -> Option<Leave> {
+        match effect {
+            Effect::Quit => return Some(Leave::Quit),
+            Effect::Suspend => return self.suspend().await,
+            Effect::Redraw => self.terminal.forget(),
+            Effect::NextTheme => {
+                self.look.next_theme();
+                self.status.theme = self.look.theme().to_owned();
+                self.say(format!("theme '{}'", self.look.theme()), false);
+            }
+            Effect::Mouse(has_mouse) => return self.take_mouse(has_mouse),
+            Effect::Copy(text) => return self.copy(&text),
+            Effect::CopyReport => match self.shown_snapshot() {
+                Some(snapshot) => return self.copy(&render(&snapshot, Format::Markdown)),
+                None => self.say("there is no report yet", false),
+            },
+            Effect::Export => self.export(),
+            Effect::Mark(text) => self.order(Order::Act(act(ActKind::Mark(RemoteText::new(&text))))),
+            Effect::Note(text) => self.order(Order::Act(act(ActKind::Note(RemoteText::new(&text))))),
+            Effect::Scan(shard) => self.order(Order::Scan(shard)),
+            Effect::PauseScan(shard) => self.order(Order::PauseScan(shard)),
+            Effect::CancelScan(shard) => self.order(Order::CancelScan(shard)),
+            Effect::Play(play) => self.order(Order::Play(play)),
+        }
+        None
+    }
+
+    fn say(&mut self, text: impl Into<String>, is_error: bool) {
+        self.face.say(Notice { text: text.into(), is_error });
+    }
+
+    fn order(&mut self, order: Order) {
+        if self.feed.orders.try_send(order).is_err() {
+            self.say("too much was asked for at once: try again", true);
+        }
+    }
+
+    fn take_mouse(&mut self, has_mouse: bool) -> Option<Leave> {
+        self.status.has_mouse = has_mouse;
+        let whose =
+            if has_mouse { "Headwater has the mouse" } else { "the terminal has the mouse: select text" };
+        self.say(whose, false);
+        self.terminal.take_mouse(has_mouse).err().map(|_| Leave::TerminalGone)
+    }
+
+    fn copy(&mut self, text: &str) -> Option<Leave> {
+        let through = Multiplexer::here();
+        match clipboard::sequence(text, through) {
+            Ok(sequence) => {
+                self.say(clipboard::notice(text, through), false);
+                self.terminal.send(&sequence).err().map(|_| Leave::TerminalGone)
+            }
+            Err(complaint) => {
+                self.say(complaint, true);
+                None
+            }
+        }
+    }
+
+    fn shown_snapshot(&self) -> Option<std::sync::Arc<headwater_engine::Snapshot>> {
+        self.face.held().or_else(|| self.feed.snapshots.borrow().clone())
+    }
+
+    fn export(&mut self) {
+        let Some(snapshot) = self.shown_snapshot() else { return self.say("there is no report yet", false) };
+        let told = self.results.0.clone();
+        // A disk may take its time.
+        tokio::task::spawn_blocking(move || {
+            let notice = match export::export(&snapshot) {
+                Ok(text) => Notice { text, is_error: false },
+                Err(text) => Notice { text, is_error: true },
+            };
+            let _ = told.send(notice);
+        });
+    }
+
+    async fn suspend(&mut self) -> Option<Leave> {
+        self.terminal.leave();
+        let stopped = kill_current_process_group(Signal::TSTP);
+        // The process goes on here when the shell lets it.
+        let has_stopped =
+            stopped.is_ok() && tokio::time::timeout(LONGEST_STOP, self.signals.gone_on()).await.is_ok();
+        if !has_stopped {
+            self.say("there is no shell to return to", false);
+        }
+        self.take_again()
+    }
+}
+
+fn act(kind: ActKind) -> OperatorAct {
+    OperatorAct { at: now(), kind }
+}

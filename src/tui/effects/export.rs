@@ -1,0 +1,107 @@
+//! The report as files: Markdown for a ticket, JSON for programs.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use headwater_engine::Snapshot;
+
+use crate::config::state_folder;
+use crate::report::{Format, render};
+
+/// Names that are tried before giving up.
+const TRIES: usize = 100;
+
+/// Writes the report of a snapshot into the working folder, or into Headwater's own where that cannot be written, and
+/// says where it is, or why it is nowhere. No file is ever replaced.
+pub(super) fn export(snapshot: &Snapshot) -> Result<String, String> {
+    let own = state_folder().map(|folder| folder.join("reports"));
+    let mut reason = None;
+    for folder in [Some(PathBuf::new()), own].into_iter().flatten() {
+        match export_into(&folder, snapshot) {
+            Ok(stem) => return Ok(format!("written to {0}.md and {0}.json", stem.display())),
+            Err(error) => reason = Some(error),
+        }
+    }
+    let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+    Err(format!("the report cannot be written{reason}: start Headwater in a folder that can be written"))
+}
+
+/// Returns the path of both files without their endings.
+fn export_into(folder: &Path, snapshot: &Snapshot) -> io::Result<PathBuf> {
+    if !folder.as_os_str().is_empty() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let stem = folder.join(stem(snapshot));
+    for number in 1..=TRIES {
+        let stem = match number {
+            1 => stem.clone(),
+            _ => PathBuf::from(format!("{}-{number}", stem.display())),
+        };
+        let path = |ending: &str| PathBuf::from(format!("{}.{ending}", stem.display()));
+        match write_new(&path("md"), &render(snapshot, Format::Markdown))
+            .and_then(|()| write_new(&path("json"), &render(snapshot, Format::Json)))
+        {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(stem),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// `headwater-NAME-20260102T030405`, by the snapshot's own time.
+fn stem(snapshot: &Snapshot) -> String {
+    let name = &snapshot.report.name;
+    let name: String =
+        name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '-' }).take(60).collect();
+    let time = jiff::Timestamp::from_millisecond(snapshot.at.0)
+        .map(|at| at.strftime("%Y%m%dT%H%M%SZ").to_string())
+        .unwrap_or_default();
+    format!("headwater-{name}-{time}")
+}
+
+/// Only its owner may read it: a report names keys and addresses.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use headwater_engine::{Baselines, Engine, Input, Moment, Settings};
+
+    use super::*;
+
+    fn snapshot(name: &str) -> std::sync::Arc<Snapshot> {
+        let settings = Settings { name: name.to_owned(), ..Settings::default() };
+        let mut engine = Engine::new(settings, Baselines::default());
+        engine.take(&Input::Tick(Moment(1_000)));
+        engine.snapshot().unwrap()
+    }
+
+    #[test]
+    fn a_report_is_written_twice_beside_itself_and_never_over_another() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let first = export_into(folder.path(), &snapshot("a/b")).unwrap();
+        let second = export_into(folder.path(), &snapshot("a/b")).unwrap();
+        assert_eq!(first, folder.path().join("headwater-a-b-19700101T000001Z"));
+        assert_eq!(second, folder.path().join("headwater-a-b-19700101T000001Z-2"));
+        for stem in [first, second] {
+            for ending in ["md", "json"] {
+                let file = std::fs::File::open(format!("{}.{ending}", stem.display())).unwrap();
+                assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+                assert!(file.metadata().unwrap().len() > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_none_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(export_into(file.path(), &snapshot("a")).is_err());
+    }
+}
