@@ -78,8 +78,15 @@ fn settings() -> Settings {
 impl World {
     /// A deployment that nobody has looked at yet.
     pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// The same, declared otherwise.
+    pub(crate) fn with(adjust: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = settings();
+        adjust(&mut settings);
         Self {
-            engine: Engine::new(settings(), Baselines::default()),
+            engine: Engine::new(settings, Baselines::default()),
             second: 0,
             totals: std::collections::BTreeMap::new(),
             trouble: Trouble::None,

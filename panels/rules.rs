@@ -1,12 +1,21 @@
 //! How every rule stands on every subject, and against which limits.
 
+mod explanation;
+mod row;
+
 use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::rules::by_id;
+use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
+use crate::lines;
+use crate::page::Page;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::table::{Cell, Column, Row, Table, Width};
+use crate::title;
+use row::{Line, STATES, rows, told};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -14,61 +23,134 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Rules",
     short: "Rules",
     help: "how every rule stands on every subject, and against which limits",
-    make: || Box::new(Rules { table: Table::new(COLUMNS) }),
+    make: || {
+        Box::new(Rules { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
+    },
 };
+
+/// From this height on there is a title, and what is said of the row under the cursor in full.
+const WITH_TITLE: u16 = 6;
+const WITH_TOLD: u16 = 10;
+
+/// The most rows of the latter.
+const MOST_TOLD: u16 = 5;
 
 struct Rules {
     table: Table<Line>,
-}
-
-struct Line {
-    id: String,
-    text: String,
-}
-
-impl Row for Line {
-    fn id(&self) -> &str {
-        &self.id
-    }
+    /// A subject on whose worst row the cursor is to be put.
+    wanted: Option<Subject>,
+    /// The row whose rule is explained.
+    opened: Option<String>,
+    page: Page,
 }
 
 static COLUMNS: &[Column<Line>] = &[
     Column {
-        field: FieldRow { name: "name", kind: FieldKind::Text, help: "what it is about" },
-        title: "name",
-        width: Width::Cells(30),
+        field: FieldRow {
+            name: "state",
+            kind: FieldKind::Text,
+            help: "firing, pending, ended, unknown or clear",
+        },
+        title: "state",
+        width: Width::Cells(9),
         rank: 0,
-        cell: |line| Cell::text(line.id.as_str()),
+        cell: |line| {
+            let state = line.stands();
+            let shown = format!("{} {}", state.glyph, state.word);
+            Cell::text(state.word).shown(shown).colored(state.role)
+        },
         draw: None,
     },
     Column {
-        field: FieldRow { name: "text", kind: FieldKind::Text, help: "what is said of it" },
-        title: "text",
-        width: Width::Rest(10),
+        field: FieldRow { name: "rule", kind: FieldKind::Text, help: "the rule's id" },
+        title: "rule",
+        width: Width::Cells(17),
+        rank: 0,
+        cell: |line| Cell::text(line.state().rule),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "subject", kind: FieldKind::Text, help: "what it is evaluated on" },
+        title: "subject",
+        width: Width::Cells(20),
+        rank: 0,
+        cell: |line| Cell::text(line.state().subject.as_str()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "seen", kind: FieldKind::Text, help: "what was seen, or what is missing" },
+        title: "seen",
+        width: Width::Rest(11),
+        rank: 0,
+        cell: |line| Cell::text(line.state().detail.as_str()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "limits",
+            kind: FieldKind::Text,
+            help: "the limits in force; * is not the default",
+        },
+        title: "limits (* not the default)",
+        width: Width::Cells(40),
         rank: 1,
-        cell: |line| Cell::text(line.text.as_str()),
+        cell: |line| Cell::text(line.limits()),
         draw: None,
     },
 ];
 
-fn rows(view: &View<'_>) -> Vec<Line> {
-    view.snapshot
-        .rules
-        .iter()
-        .map(|state| Line {
-            id: format!("{} {}", state.rule, state.subject),
-            text: format!("{}: {}", state.state, state.detail),
-        })
-        .collect()
-}
-
 impl Panel for Rules {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        self.table.draw(&rows(view), view, area, buffer);
+        let area = area.intersection(buffer.area);
+        let rows = rows(view.snapshot);
+        self.settle(&rows);
+        if let Some(row) = self.opened_row(&rows) {
+            if let Some(rule) = by_id(row.state().rule) {
+                let lines = explanation::lines(rule, row, &rows, view.snapshot);
+                self.page.draw(&format!("{}: {}", rule.id, rule.title), &lines, view.palette, area, buffer);
+            }
+            return;
+        }
+        let selected = self.table.selected(&rows).map(told).unwrap_or_default();
+        let told_rows = if area.height >= WITH_TOLD {
+            let rows = selected.iter().map(|line| line.height(view.palette, area.width));
+            rows.fold(0, u16::saturating_add).min(MOST_TOLD)
+        } else {
+            0
+        };
+        let title_rows = u16::from(area.height >= WITH_TITLE);
+        title::draw(
+            "Rules",
+            &counts(view.snapshot),
+            view.palette,
+            Rect { height: title_rows, ..area },
+            buffer,
+        );
+        let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
+        self.table.draw(&rows, view, table, buffer);
+        let below = Rect { y: table.bottom(), height: told_rows, ..area };
+        lines::draw(&selected, view.palette, below, buffer);
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        self.table.act(action, &rows(view))
+        let rows = rows(view.snapshot);
+        self.settle(&rows);
+        if self.opened.is_some() {
+            if action == Action::Back {
+                self.opened = None;
+                return Outcome::Done;
+            }
+            return self.page.act(action);
+        }
+        if action == Action::Open {
+            let Some(row) = self.table.selected(&rows) else {
+                return Outcome::Refused("no rule has been evaluated yet".to_owned());
+            };
+            self.opened = Some(row.id().to_owned());
+            self.page = Page::default();
+            return Outcome::Done;
+        }
+        self.table.act(action, &rows)
     }
 
     fn fields(&self) -> Vec<FieldRow> {
@@ -82,4 +164,52 @@ impl Panel for Rules {
     fn filter(&self) -> Option<&Filter> {
         self.table.filter()
     }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let rows = rows(view.snapshot);
+        let row = self.opened_row(&rows).or_else(|| self.table.selected(&rows))?;
+        let state = row.state();
+        Some(format!("{} {} on {}: {}", state.state, state.rule, state.subject, state.detail))
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        let is_row = self.opened.is_none() && self.table.click(at, &rows(view.snapshot));
+        if is_row { Outcome::Done } else { Outcome::Ignored }
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        self.opened = None;
+        self.wanted = Some(subject.clone());
+    }
 }
+
+impl Rules {
+    /// Puts the cursor on the worst row of the subject that was asked for, and forgets a row that has gone.
+    fn settle(&mut self, rows: &[Line]) {
+        if let Some(wanted) = self.wanted.take()
+            && let Some(row) = rows.iter().find(|row| wanted.contains(&row.state().subject))
+        {
+            self.table.select(row.id());
+        }
+        if self.opened_row(rows).is_none() {
+            self.opened = None;
+        }
+    }
+
+    fn opened_row<'a>(&self, rows: &'a [Line]) -> Option<&'a Line> {
+        let opened = self.opened.as_ref()?;
+        rows.iter().find(|row| row.id() == opened)
+    }
+}
+
+/// `2 firing, 26 clear`.
+fn counts(snapshot: &Snapshot) -> String {
+    let counted = STATES.iter().filter_map(|state| {
+        let count = snapshot.rules.iter().filter(|row| row.state == state.word).count();
+        (count > 0).then(|| format!("{count} {}", state.word))
+    });
+    counted.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;
