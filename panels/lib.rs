@@ -10,7 +10,9 @@ mod data_state;
 mod example;
 mod gauge;
 pub mod keys;
+mod lines;
 mod overview;
+mod page;
 pub mod palette;
 pub mod panel;
 #[cfg(test)]

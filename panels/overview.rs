@@ -2,9 +2,11 @@
 
 mod axis;
 mod dependencies;
-mod lines;
+
 mod signals;
 mod verdict;
+
+pub(crate) use verdict::awaited;
 
 use headwater_engine::report::{SubjectVerdict, Suspect, Verdict};
 use headwater_engine::{Kind, Snapshot, Subject};
@@ -12,10 +14,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
+use crate::lines::{self, Weight};
 use crate::palette::{ColorRole, Palette};
 use crate::panel::{Intent, Outcome, PANELS, Panel, PanelRow, View};
 use crate::title;
-use lines::Weight;
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {

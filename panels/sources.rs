@@ -1,12 +1,21 @@
 //! How every source is, how old its numbers are and what asking costs.
 
+mod row;
+mod story;
+
+use headwater_engine::Subject;
 use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::metric::Unit;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
+use crate::lines;
+use crate::page::Page;
 use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Row, Table, Width};
+use crate::table::{Cell, Column, Table, Width};
+use crate::title;
+use row::{Line, rows};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -14,61 +23,170 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Sources",
     short: "Src",
     help: "how every source is, how old its numbers are and what asking costs",
-    make: || Box::new(Sources { table: Table::new(COLUMNS) }),
+    make: || Box::new(Sources { table: Table::new(COLUMNS), opened: None, page: Page::default() }),
 };
+
+/// The height from which on the part about Headwater itself is shown, and the most rows it takes below its title.
+const WITH_OWN: u16 = 14;
+const MOST_OWN: u16 = 5;
+
+/// The same for what is said of the row under the cursor.
+const WITH_TOLD: u16 = 9;
+const MOST_TOLD: u16 = 3;
 
 struct Sources {
     table: Table<Line>,
-}
-
-struct Line {
-    id: String,
-    text: String,
-}
-
-impl Row for Line {
-    fn id(&self) -> &str {
-        &self.id
-    }
+    /// The source whose story is told.
+    opened: Option<String>,
+    page: Page,
 }
 
 static COLUMNS: &[Column<Line>] = &[
     Column {
-        field: FieldRow { name: "name", kind: FieldKind::Text, help: "what it is about" },
-        title: "name",
-        width: Width::Cells(30),
+        field: FieldRow {
+            name: "state",
+            kind: FieldKind::Text,
+            help: "fresh, late, fault, silent or waiting",
+        },
+        title: "state",
+        width: Width::Cells(9),
+        rank: 0,
+        cell: |line| {
+            let shown = format!("{} {}", line.state.glyph(), line.state.word());
+            Cell::text(line.state.word()).shown(shown).colored(line.state.role())
+        },
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "source", kind: FieldKind::Text, help: "the node or page that is asked" },
+        title: "source",
+        width: Width::Cells(31),
         rank: 0,
         cell: |line| Cell::text(line.id.as_str()),
         draw: None,
     },
     Column {
-        field: FieldRow { name: "text", kind: FieldKind::Text, help: "what is said of it" },
-        title: "text",
-        width: Width::Rest(10),
+        field: FieldRow {
+            name: "age",
+            kind: FieldKind::Number(Unit::Seconds),
+            help: "age of its newest numbers",
+        },
+        title: "age",
+        width: Width::Cells(7),
         rank: 1,
-        cell: |line| Cell::text(line.text.as_str()),
+        // Whole seconds: a table that is fresh stands still.
+        cell: |line| Cell::number(line.age_s.map(f64::floor)).colored(line.age_role()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "overdue",
+            kind: FieldKind::Number(Unit::Seconds),
+            help: "for how long an answer has been waited for, when it is late",
+        },
+        title: "overdue",
+        width: Width::Cells(7),
+        rank: 4,
+        cell: |line| Cell::number(line.overdue_s).colored(line.state.role()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "commands",
+            kind: FieldKind::Number(Unit::PerSecond),
+            help: "commands that Headwater sends to it, per second",
+        },
+        title: "cmds",
+        width: Width::Cells(6),
+        rank: 3,
+        cell: |line| Cell::number(line.commands),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "bytes",
+            kind: FieldKind::Number(Unit::BytesPerSecond),
+            help: "bytes that Headwater exchanges with it, per second",
+        },
+        title: "bytes",
+        width: Width::Cells(9),
+        rank: 2,
+        cell: |line| Cell::number(line.bytes),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "fetch",
+            kind: FieldKind::Number(Unit::Seconds),
+            help: "our own time to fetch its page, or to an answer of the node",
+        },
+        title: "answers",
+        width: Width::Cells(8),
+        rank: 5,
+        cell: |line| Cell::number(line.fetch_s),
+        draw: None,
+    },
+    Column {
+        field: FieldRow {
+            name: "what",
+            kind: FieldKind::Text,
+            help: "what is wrong, or what it does not offer",
+        },
+        title: "what",
+        width: Width::Rest(10),
+        rank: 0,
+        cell: |line| Cell::text(line.what.as_str()),
         draw: None,
     },
 ];
 
-fn rows(view: &View<'_>) -> Vec<Line> {
-    view.snapshot
-        .sources
-        .iter()
-        .map(|source| Line {
-            id: source.source.to_string(),
-            text: source.fault.as_ref().map_or_else(String::new, |(_, fault)| fault.message.to_string()),
-        })
-        .collect()
-}
-
 impl Panel for Sources {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        self.table.draw(&rows(view), view, area, buffer);
+        let area = area.intersection(buffer.area);
+        if let Some(id) = &self.opened {
+            let story = story::lines(id, view.snapshot);
+            self.page.draw(id, &story, view.palette, area, buffer);
+            return;
+        }
+        let rows = rows(view.snapshot);
+        let own = story::own(view.snapshot);
+        let own_rows = if area.height >= WITH_OWN { 1 + told(&own, view, area.width, MOST_OWN) } else { 0 };
+        let selected: Vec<_> = self.table.selected(&rows).map(row::told).into_iter().collect();
+        let told_rows =
+            if area.height >= WITH_TOLD { told(&selected, view, area.width, MOST_TOLD) } else { 0 };
+        let mut below = area;
+        let mut last = |height: u16| {
+            below.height -= height.min(below.height);
+            Rect { y: below.bottom(), height, ..area }
+        };
+        let (own_at, told_at) = (last(own_rows), last(told_rows));
+        self.table.leave_out(left_out(&rows));
+        self.table.draw(&rows, view, below, buffer);
+        lines::draw(&selected, view.palette, told_at, buffer);
+        let since = format!("since {} UTC", view.snapshot.began.clock());
+        title::draw("Headwater itself", &since, view.palette, own_at, buffer);
+        let own_at = Rect { y: own_at.y + own_rows.min(1), height: own_rows.saturating_sub(1), ..own_at };
+        lines::draw(&own, view.palette, own_at, buffer);
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        self.table.act(action, &rows(view))
+        if self.opened.is_some() {
+            if action == Action::Back {
+                self.opened = None;
+                return Outcome::Done;
+            }
+            return self.page.act(action);
+        }
+        let rows = rows(view.snapshot);
+        if action == Action::Open {
+            let Some(row) = self.table.selected(&rows) else {
+                return Outcome::Refused("there is no source yet".to_owned());
+            };
+            self.opened = Some(row.id.clone());
+            self.page = Page::default();
+            return Outcome::Done;
+        }
+        self.table.act(action, &rows)
     }
 
     fn fields(&self) -> Vec<FieldRow> {
@@ -82,4 +200,43 @@ impl Panel for Sources {
     fn filter(&self) -> Option<&Filter> {
         self.table.filter()
     }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let rows = rows(view.snapshot);
+        let row = match &self.opened {
+            Some(id) => rows.iter().find(|row| row.id == *id),
+            None => self.table.selected(&rows),
+        }?;
+        Some(format!("{} {}: {}", row.state.word(), row.id, row.what))
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        let is_row = self.opened.is_none() && self.table.click(at, &rows(view.snapshot));
+        if is_row { Outcome::Done } else { Outcome::Ignored }
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        self.opened = None;
+        self.table.select(subject.as_str());
+    }
 }
+
+/// Rows that lines take in full, at most so many.
+fn told(lines: &[lines::Line], view: &View<'_>, width: u16, most: u16) -> u16 {
+    lines.iter().map(|line| line.height(view.palette, width)).fold(0, u16::saturating_add).min(most)
+}
+
+/// Columns that no row has anything for.
+fn left_out(rows: &[Line]) -> &'static [&'static str] {
+    let is_asked = rows.iter().any(|row| row.bytes.is_some());
+    let is_late = rows.iter().any(|row| row.overdue_s.is_some());
+    match (is_asked, is_late) {
+        (true, true) => &[],
+        (true, false) => &["overdue"],
+        (false, true) => &["commands", "bytes", "fetch"],
+        (false, false) => &["overdue", "commands", "bytes", "fetch"],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -165,7 +165,7 @@ fn instances(subject: &Subject, snapshot: &Snapshot) -> usize {
         let mut traces = snapshot.history.traces(part);
         traces.any(|(_, _, trace)| {
             let newest = trace.latest_at(snapshot.at);
-            newest.is_some_and(|seen| snapshot.at.since(seen.at) <= snapshot.settings.interval * 5)
+            newest.is_some_and(|seen| snapshot.at.since(seen.at) <= snapshot.settings.stale_after())
         })
     };
     snapshot.history.parts(subject).filter(|part| part.address().is_some()).filter(fresh).count()

@@ -9,7 +9,7 @@ use headwater_engine::wording::{
 };
 use headwater_engine::{Kind, Snapshot, Subject};
 
-use super::lines::{Line, Weight};
+use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
 
 /// Everything that the verdict says; `hint` is what the keys lead to.
@@ -65,7 +65,7 @@ pub(super) fn in_two_lines(snapshot: &Snapshot) -> String {
 }
 
 /// Components with a source that never gave anything and of which nothing bad is known either.
-pub(super) fn awaited(snapshot: &Snapshot) -> Vec<&Subject> {
+pub(crate) fn awaited(snapshot: &Snapshot) -> Vec<&Subject> {
     let told: BTreeSet<&Subject> =
         snapshot.report.verdicts.iter().filter(|row| row.age_s.is_some()).map(|row| &row.subject).collect();
     let is_troubled = |component: &Subject| {

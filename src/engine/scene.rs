@@ -23,7 +23,7 @@ use crate::world::World;
 const PRESENT_INTERVALS: u32 = 3;
 
 /// Above this our own loop is too late for our timings to mean anything.
-const LOOP_LAG_LIMIT: f64 = 0.05;
+pub const LOOP_LAG_LIMIT: f64 = 0.05;
 
 /// Spans over which events are gathered until there are enough for a percentile.
 const WIDENING: &[u64] = &[3, 10, 30, 60, 300];

@@ -12,7 +12,7 @@ const INDENT: u16 = 11;
 
 /// Who gets rows first when there are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub(crate) enum Weight {
     /// The accusation, the chain, the next step.
     Core,
     /// What is innocent, what is not known, what is in trouble.
@@ -25,7 +25,7 @@ pub(super) enum Weight {
 
 /// A label with a text.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     weight: Weight,
     label: String,
     text: String,
@@ -35,25 +35,25 @@ pub(super) struct Line {
 
 impl Line {
     /// A line whose label is drawn as a label.
-    pub(super) fn new(weight: Weight, label: &str, text: String) -> Self {
+    pub(crate) fn new(weight: Weight, label: &str, text: String) -> Self {
         let (role, text_role) = (ColorRole::Label, ColorRole::Text);
         Self { weight, label: label.to_owned(), text, role, text_role }
     }
 
     /// The same line with its label in the colour of this role.
-    pub(super) fn colored(mut self, role: ColorRole) -> Self {
+    pub(crate) fn colored(mut self, role: ColorRole) -> Self {
         self.role = role;
         self
     }
 
     /// The same line with its text in the colour of this role.
-    pub(super) fn text_colored(mut self, role: ColorRole) -> Self {
+    pub(crate) fn text_colored(mut self, role: ColorRole) -> Self {
         self.text_role = role;
         self
     }
 
     /// What it is, for what needs a place whatever happens.
-    pub(super) fn weight(&self) -> Weight {
+    pub(crate) fn weight(&self) -> Weight {
         self.weight
     }
 
@@ -65,13 +65,13 @@ impl Line {
     }
 
     /// How many rows it takes in full.
-    pub(super) fn height(&self, palette: &Palette, width: u16) -> u16 {
+    pub(crate) fn height(&self, palette: &Palette, width: u16) -> u16 {
         self.hanging(palette).height(width)
     }
 }
 
 /// Draws what fits, heaviest lines first, in their given order; returns how many lines had to be left out.
-pub(super) fn draw(lines: &[Line], palette: &Palette, area: Rect, buffer: &mut Buffer) -> usize {
+pub(crate) fn draw(lines: &[Line], palette: &Palette, area: Rect, buffer: &mut Buffer) -> usize {
     let wanted: Vec<(Weight, u16)> =
         lines.iter().map(|line| (line.weight, line.height(palette, area.width))).collect();
     let rows = allot(&wanted, area.height);

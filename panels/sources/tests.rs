@@ -1,0 +1,122 @@
+use headwater_widgets::Glyphs;
+
+use super::*;
+use crate::example::{Trouble, World, drawn, keys, subject};
+use crate::palette::Palette;
+
+fn panel() -> Box<dyn Panel> {
+    (ROW.make)()
+}
+
+fn at(trouble: Trouble, seconds: i64, width: u16, height: u16) -> String {
+    let snapshot = World::after(trouble, seconds);
+    drawn(panel().as_mut(), &snapshot, &Palette::mono(Glyphs::Unicode), width, height)
+}
+
+#[test]
+fn healthy_sources() {
+    insta::assert_snapshot!(at(Trouble::None, 5, 80, 21), @r#"
+    state     source                              age   cmds     bytes what
+    o fresh   client/load@10.2.0.1:9000           0 s      -         - without requ…
+    o fresh   redis/features#0@10.0.3.12:6379     0 s    2/s    9 kB/s
+    o fresh   redis/features#1@10.0.3.13:6379     0 s    2/s    9 kB/s
+    o fresh   redis/features#2@10.0.3.14:6379     0 s    2/s    9 kB/s
+    o fresh   service/ranker@10.1.0.1:8000        0 s      -   12 kB/s speaks lab
+
+
+
+
+
+
+
+
+    o fresh    client/load@10.2.0.1:9000: without request durations: the page has no
+               histogram of them
+    ─ Headwater itself ──────────────────────────────────────── since 14:06:01 UTC ─
+    uses       its loop is late by 1 ms, 0.4 % of a core, 24 MB of memory
+    sends      2 Redis commands a second per node, 39 kB/s in all
+    keeps      156 kB of 101 MB, 56 series: each point for 30 min, 10 s bins for 6
+               h, 1 min bins for 24 h
+    "#);
+}
+
+#[test]
+fn a_late_source_is_waited_for_and_stands_first() {
+    insta::assert_snapshot!(at(Trouble::Late, 8, 60, 13), @r#"
+    state     source                              age what
+    ! late    redis/features#2@10.0.3.14:6379     8 s late sinc…
+    o fresh   client/load@10.2.0.1:9000           0 s without r…
+    o fresh   redis/features#0@10.0.3.12:6379     0 s
+    o fresh   redis/features#1@10.0.3.13:6379     0 s
+    o fresh   service/ranker@10.1.0.1:8000        0 s speaks lab
+
+
+
+
+
+    ! late     redis/features#2@10.0.3.14:6379: late since
+               14:07:59, still waiting
+    "#);
+}
+
+#[test]
+fn refused_and_connecting() {
+    insta::assert_snapshot!(at(Trouble::Refused, 3, 80, 10), @r#"
+    state     source                              age what
+    X fault   client/load@10.2.0.1:9000             - since 14:06:01: connection re…
+    X fault   redis/features#0@10.0.3.12:6379       - since 14:06:01: connection re…
+    X fault   redis/features#1@10.0.3.13:6379       - since 14:06:01: connection re…
+    X fault   redis/features#2@10.0.3.14:6379       - since 14:06:01: connection re…
+    X fault   service/ranker@10.1.0.1:8000          - since 14:06:01: connection re…
+    ? waiting queue/ranker                          - connecting: nothing has come …
+
+    X fault    client/load@10.2.0.1:9000: since 14:06:01: connection refused: is it
+               running?
+    "#);
+    insta::assert_snapshot!(at(Trouble::Nothing, 3, 80, 7), @r#"
+    state     source                              age what
+    ? waiting redis/features                        - connecting: nothing has come …
+    ? waiting service/ranker                        - connecting: nothing has come …
+    ? waiting queue/ranker                          - connecting: nothing has come …
+    ? waiting client/load                           - connecting: nothing has come …
+    "#);
+}
+
+#[test]
+fn a_source_is_opened_and_left() {
+    let snapshot = World::after(Trouble::Late, 8);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = View { snapshot: &snapshot, now: snapshot.at, palette: &palette, keys: &keys };
+    let mut panel = panel();
+    assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
+    insta::assert_snapshot!(drawn(panel.as_mut(), &snapshot, &palette, 80, 14), @r#"
+    ─ redis/features#2@10.0.3.14:6379 ──────────────────────────────────────────────
+    ! late     newest data 8 s old
+    last data  14:08:00 UTC
+    late       since 14:07:59: asked and not answered yet; it is still waited for,
+               and its numbers will count when they come
+    suspect    redis/features: redis/features#2: answers in 9 s, its peers in 0.7 ms
+    suspect    redis/features#2: answers in 9 s, its peers in 0.7 ms
+    "#);
+    assert_eq!(panel.act(Action::Back, &view), Outcome::Done);
+    assert_eq!(panel.act(Action::Back, &view), Outcome::Ignored);
+    panel.open(&subject("client/load@10.2.0.1:9000"));
+    let copied = panel.copied(&view).unwrap();
+    assert!(copied.starts_with("fresh client/load@10.2.0.1:9000: without request durations"), "{copied}");
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    let snapshot = World::after(Trouble::Late, 8);
+    let (palette, keys) = (Palette::mono(Glyphs::Ascii), keys());
+    let view = View { snapshot: &snapshot, now: snapshot.at, palette: &palette, keys: &keys };
+    let mut panel = panel();
+    for _ in 0..2 {
+        for width in 0..90 {
+            for height in 0..30 {
+                drawn(panel.as_mut(), &snapshot, &palette, width, height);
+            }
+        }
+        panel.act(Action::Open, &view);
+    }
+}
