@@ -17,6 +17,8 @@ pub mod palette;
 pub mod panel;
 #[cfg(test)]
 mod redis_world;
+#[cfg(test)]
+mod rehearsal;
 mod rules;
 pub mod screen;
 mod shards;

@@ -3,9 +3,14 @@
 //! [`Screen::press`] is a function of the screen's state, the key and what is shown: it changes nothing but the screen
 //! and says what the application should do.
 
+mod acting;
+mod banner;
 mod bar;
+mod connecting;
 mod head;
+mod overlay;
 mod status;
+mod travel;
 
 use std::sync::Arc;
 
@@ -13,11 +18,15 @@ use headwater_engine::Snapshot;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::action::{Action, Scope};
+use crate::action::Action;
 use crate::keys::{Command, Stroke};
-use crate::palette::ColorRole;
-use crate::panel::{Effect, Intent, Outcome, PANELS, Panel, Play, View};
+use crate::panel::{Effect, PANELS, Panel, View};
+pub use bar::first_keys;
+use overlay::{Around, Overlay, Step};
 pub use status::{Feed, Shown, Status};
+
+/// What was typed is kept for this many filters of each panel.
+const FILTERS_KEPT: usize = 50;
 
 /// The state of the screen: which panel is open, what is frozen, what lies over it.
 pub struct Screen {
@@ -27,9 +36,16 @@ pub struct Screen {
     left: Vec<usize>,
     /// The snapshot that is held still; it says by itself whether it was gone back to.
     held: Option<Arc<Snapshot>>,
+    overlay: Option<Box<dyn Overlay>>,
+    /// Filters that were typed on each panel, the newest last.
+    filters: Vec<Vec<String>>,
+    /// A note that was begun and put aside.
+    draft: String,
     notice: Option<Notice>,
-    /// Where it was last drawn.
+    hint: Option<String>,
+    /// Where it was last drawn, and the panel within.
     area: Rect,
+    body: Rect,
 }
 
 /// One line that tells what became of an action, until the next key.
@@ -61,8 +77,13 @@ impl Screen {
             active: 0,
             left: vec![],
             held: None,
+            overlay: None,
+            filters: vec![vec![]; PANELS.len()],
+            draft: String::new(),
             notice: None,
+            hint: None,
             area: Rect::ZERO,
+            body: Rect::ZERO,
         }
     }
 
@@ -82,40 +103,62 @@ impl Screen {
         self.notice = Some(Notice { text: text.into(), is_error });
     }
 
-    /// Says what can be pressed first, until the first key.
+    /// Says what can be pressed first, until the first key; [`first_keys`] has the words.
     pub fn hint(&mut self, text: impl Into<String>) {
-        self.say(text, false);
+        self.hint = Some(text.into());
     }
 
-    /// Takes a click on a cell of the screen.
+    /// Takes a key.
+    pub fn press(&mut self, stroke: Stroke, shown: &Shown<'_>) -> Vec<Effect> {
+        self.notice = None;
+        self.hint = None;
+        if let Some(mut overlay) = self.overlay.take() {
+            if overlay::is_way_out(stroke, shown.keys) {
+                let Some(objection) = overlay.objection() else { return vec![Effect::Quit] };
+                self.say(objection, true);
+                self.overlay = Some(overlay);
+                return vec![];
+            }
+            let step = overlay.press(stroke, &mut self.around(shown));
+            return self.follow(step, overlay, shown);
+        }
+        match shown.keys.command(stroke) {
+            Some(command) => self.take(command, shown),
+            None => vec![],
+        }
+    }
+
+    /// Takes a text that was pasted; it goes where text is typed, and nowhere else.
+    pub fn paste(&mut self, text: &str, shown: &Shown<'_>) -> Vec<Effect> {
+        if let Some(mut overlay) = self.overlay.take() {
+            overlay.paste(text, &mut self.around(shown));
+            self.overlay = Some(overlay);
+        }
+        vec![]
+    }
+
+    /// Takes a click on a cell of the screen: on the name of a panel, or within the panel that is open.
     pub fn click(&mut self, at: Position, shown: &Shown<'_>) -> Vec<Effect> {
+        if self.overlay.is_some() {
+            return vec![];
+        }
         let tabs = head::tabs(shown, self.area);
         if let Some((place, ..)) = tabs.into_iter().find(|(_, tab, _)| tab.contains(at)) {
             self.show(place);
             return vec![];
         }
-        let Some(snapshot) = self.snapshot(shown) else { return vec![] };
+        let Some(snapshot) = self.snapshot(shown).filter(|_| self.body.contains(at)) else { return vec![] };
         let asked = self.panels[self.active].click(at, &view(shown, &snapshot));
         self.settle(asked).unwrap_or_default()
     }
 
     /// Takes one notch of the mouse wheel.
     pub fn wheel(&mut self, is_up: bool, shown: &Shown<'_>) -> Vec<Effect> {
-        self.act(if is_up { Action::Up } else { Action::Down }, shown)
-    }
-
-    /// Takes a text that was pasted; it goes where text is typed, and nowhere else.
-    pub fn paste(&mut self, _text: &str, _shown: &Shown<'_>) -> Vec<Effect> {
-        vec![]
-    }
-
-    /// Takes a key.
-    pub fn press(&mut self, stroke: Stroke, shown: &Shown<'_>) -> Vec<Effect> {
-        self.notice = None;
-        match shown.keys.command(stroke) {
-            Some(command) => self.take(command, shown),
-            None => vec![],
+        if let Some(overlay) = &mut self.overlay {
+            overlay.wheel(is_up);
+            return vec![];
         }
+        self.act(if is_up { Action::Up } else { Action::Down }, shown)
     }
 
     /// Takes a command, from a key or from the command line.
@@ -129,6 +172,57 @@ impl Screen {
         }
     }
 
+    /// Draws everything. Any size will do: what is typed comes first, then the panel's most important lines.
+    pub fn draw(&mut self, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        self.area = area;
+        self.body = Rect::ZERO;
+        if area.is_empty() {
+            return;
+        }
+        buffer.set_style(area, shown.palette.ground);
+        let snapshot = self.snapshot(shown);
+        let wanted = self.overlay.as_ref().map_or(0, |overlay| overlay.docked());
+        let (mut rest, docked) = split_below(area, area.height.saturating_sub(wanted));
+        if !rest.is_empty() {
+            let head = head::draw(self, snapshot.as_deref(), shown, rest, buffer);
+            (_, rest) = split_below(rest, head);
+            let banner = banner::draw(self, shown, area.height, rest, buffer);
+            (_, rest) = split_below(rest, banner);
+        }
+        if docked.is_empty() {
+            let bar = bar::draw(self, shown, area.height, rest, buffer);
+            (rest, _) = split_below(rest, rest.height.saturating_sub(bar));
+        }
+        self.body = rest;
+        match &snapshot {
+            Some(snapshot) => self.panels[self.active].draw(&view(shown, snapshot), rest, buffer),
+            None => connecting::draw(shown, rest, buffer),
+        }
+        if let Some(mut overlay) = self.overlay.take() {
+            // What is typed in a window needs a few rows, and takes those of the head where there are no others.
+            let over = if docked.is_empty() && rest.height < LEAST_OVER { area } else { rest };
+            overlay.draw(&mut self.around(shown), docked, over, buffer);
+            self.overlay = Some(overlay);
+        }
+    }
+
+    /// Where the terminal's cursor belongs while text is typed.
+    pub fn cursor(&self) -> Option<Position> {
+        self.overlay.as_ref()?.cursor().filter(|at| self.area.contains(*at))
+    }
+
+    /// Puts another panel in the place of one.
+    #[cfg(test)]
+    pub(crate) fn replace(&mut self, place: usize, panel: Box<dyn Panel>) {
+        self.panels[place] = panel;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn body(&self) -> Rect {
+        self.body
+    }
+
     fn show(&mut self, place: usize) {
         if place < self.panels.len() && place != self.active {
             self.left.retain(|left| *left != self.active);
@@ -137,96 +231,58 @@ impl Screen {
         }
     }
 
-    fn act(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
-        let asked = match self.snapshot(shown) {
-            Some(snapshot) if action.row().scope != Scope::Replay => {
-                let view = view(shown, &snapshot);
-                self.panels[self.active].act(action, &view)
-            }
-            _ => Outcome::Ignored,
-        };
-        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
-    }
-
-    /// Does what a panel wants; `None` when it ignored what it was told.
-    fn settle(&mut self, asked: Outcome) -> Option<Vec<Effect>> {
-        match asked {
-            Outcome::Ignored => return None,
-            Outcome::Done => {}
-            Outcome::Refused(why) => self.say(why, false),
-            Outcome::Wants(Intent::Do(effect) | Intent::Ask(_, effect)) => return Some(vec![effect]),
-            Outcome::Wants(Intent::Show(name, subject)) => {
-                if let Some(place) = PANELS.iter().position(|row| row.name == name) {
-                    self.show(place);
-                    if let Some(subject) = subject {
-                        self.panels[place].open(&subject);
-                    }
-                }
-            }
-        }
-        Some(vec![])
-    }
-
-    fn act_everywhere(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
-        let is_replay = matches!(shown.status.feed, Feed::Replay { .. });
-        match action {
-            Action::Quit => return vec![Effect::Quit],
-            Action::NextPanel => self.show((self.active + 1) % self.panels.len()),
-            Action::PreviousPanel => self.show((self.active + self.panels.len() - 1) % self.panels.len()),
-            Action::Back => {
-                if let Some(before) = self.left.pop() {
-                    self.active = before;
-                }
-            }
-            Action::Freeze if is_replay => return vec![Effect::Play(Play::Pause)],
-            Action::Freeze => self.held = if self.held.is_some() { None } else { shown.newest.cloned() },
-            Action::Redraw => return vec![Effect::Redraw],
-            Action::Suspend => return vec![Effect::Suspend],
-            Action::NextTheme => return vec![Effect::NextTheme],
-            Action::Mouse => return vec![Effect::Mouse(!shown.status.has_mouse)],
-            Action::Export => return vec![Effect::Export],
-            Action::Step if is_replay => return vec![Effect::Play(Play::Step)],
-            Action::Faster if is_replay => return vec![Effect::Play(Play::Speed(2.0))],
-            Action::Slower if is_replay => return vec![Effect::Play(Play::Speed(0.5))],
-            _ => self.say(format!("'{}' does nothing here", action.row().name), false),
-        }
-        vec![]
-    }
-
     /// What is drawn: what is held still, else the newest.
     fn snapshot(&self, shown: &Shown<'_>) -> Option<Arc<Snapshot>> {
         self.held.as_ref().or(shown.newest).cloned()
     }
 
-    /// Draws everything. Any size will do: the panel is given what the head and the bar leave.
-    pub fn draw(&mut self, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        self.area = area;
-        if area.is_empty() {
-            return;
-        }
-        buffer.set_style(area, shown.palette.ground);
-        let snapshot = self.snapshot(shown);
-        let head = head::draw(self, snapshot.as_deref(), shown, area, buffer);
-        let rest = Rect { y: area.y + head, height: area.height - head, ..area };
-        let bar = bar::draw(self, shown, rest, buffer);
-        let body = Rect { height: rest.height - bar, ..rest };
-        match snapshot {
-            Some(snapshot) => self.panels[self.active].draw(&view(shown, &snapshot), body, buffer),
-            None => {
-                let style = shown.palette.style(ColorRole::Unknown);
-                let text = "? connecting: waiting for the first answers";
-                buffer.set_stringn(body.x, body.y, text, usize::from(body.width), style);
-            }
-        }
+    fn around<'a>(&'a mut self, shown: &'a Shown<'a>) -> Around<'a> {
+        Around { shown, panel: self.panels[self.active].as_mut(), row: &PANELS[self.active] }
     }
 
-    /// Where the terminal's cursor belongs while text is typed.
-    pub fn cursor(&self) -> Option<Position> {
-        None
+    /// Does what an overlay came to.
+    fn follow(&mut self, step: Step, overlay: Box<dyn Overlay>, shown: &Shown<'_>) -> Vec<Effect> {
+        match step {
+            Step::Close => {}
+            Step::Stay => self.overlay = Some(overlay),
+            Step::Explain(why) => {
+                self.overlay = Some(overlay);
+                self.say(why, true);
+            }
+            Step::Run(command) => return self.take(command, shown),
+            Step::Do(effects) => return effects,
+            Step::Filtered(text) => {
+                let typed = &mut self.filters[self.active];
+                typed.retain(|earlier| *earlier != text);
+                if !text.is_empty() {
+                    typed.push(text);
+                }
+                typed.drain(..typed.len().saturating_sub(FILTERS_KEPT));
+            }
+            Step::PutAside(draft) => {
+                if !draft.trim().is_empty() {
+                    let key = shown.keys.key_of(Action::Note);
+                    self.say(format!("the note is put aside; {key} takes it up again"), false);
+                }
+                self.draft = draft;
+            }
+        }
+        vec![]
     }
+}
+
+/// Below this height what lies over the panels takes the whole screen.
+const LEAST_OVER: u16 = 5;
+
+/// The first rows of an area, at most all of them, and what is below.
+fn split_below(area: Rect, rows: u16) -> (Rect, Rect) {
+    let rows = rows.min(area.height);
+    (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
 }
 
 fn view<'a>(shown: &Shown<'a>, snapshot: &'a Snapshot) -> View<'a> {
     View { snapshot, now: shown.now, palette: shown.palette, keys: shown.keys }
 }
+
+#[cfg(test)]
+mod tests;

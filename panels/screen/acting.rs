@@ -1,0 +1,118 @@
+//! What each action does that no panel took.
+
+use super::overlay::{CommandLine, FilterPrompt, Help, Note, Question};
+use super::{Screen, Shown, view};
+use crate::action::{Action, Scope};
+use crate::panel::{Effect, Intent, Outcome, PANELS, Play};
+
+impl Screen {
+    /// Asks the panel first, then the screen.
+    pub(super) fn act(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
+        let asked = match self.snapshot(shown) {
+            Some(snapshot) if action.row().scope != Scope::Replay => {
+                self.panels[self.active].act(action, &view(shown, &snapshot))
+            }
+            _ => Outcome::Ignored,
+        };
+        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
+    }
+
+    /// Does what a panel wants; `None` when it ignored what it was told.
+    pub(super) fn settle(&mut self, asked: Outcome) -> Option<Vec<Effect>> {
+        match asked {
+            Outcome::Ignored => return None,
+            Outcome::Done => {}
+            Outcome::Refused(why) => self.say(why, false),
+            Outcome::Wants(Intent::Do(effect)) => return Some(vec![effect]),
+            Outcome::Wants(Intent::Ask(question, effect)) => {
+                self.overlay = Some(Box::new(Question::new(question, effect)));
+            }
+            Outcome::Wants(Intent::Show(name, subject)) => {
+                if let Some(place) = PANELS.iter().position(|row| row.name == name) {
+                    self.show(place);
+                    if let Some(subject) = subject {
+                        self.panels[place].open(&subject);
+                    }
+                }
+            }
+        }
+        Some(vec![])
+    }
+
+    fn act_everywhere(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
+        let is_replay = shown.status.is_replay();
+        match action {
+            Action::Quit => return vec![Effect::Quit],
+            Action::NextPanel => self.show((self.active + 1) % self.panels.len()),
+            Action::PreviousPanel => self.show((self.active + self.panels.len() - 1) % self.panels.len()),
+            Action::Back => self.back(shown),
+            Action::Help => self.overlay = Some(Box::new(Help::new())),
+            Action::CommandLine => self.overlay = Some(Box::new(CommandLine::new(is_replay))),
+            Action::Note => {
+                let draft = std::mem::take(&mut self.draft);
+                self.overlay = Some(Box::new(Note::new(&draft)));
+            }
+            Action::Filter => self.open_filter(),
+            Action::Freeze => return self.freeze(shown),
+            Action::Earlier => self.earlier(None, shown),
+            Action::MuchEarlier => self.earlier(Some(super::travel::MUCH), shown),
+            Action::Later => return self.later(None, shown),
+            Action::MuchLater => return self.later(Some(super::travel::MUCH), shown),
+            Action::Live => self.live(shown),
+            Action::Mark => return vec![Effect::Mark(String::new())],
+            Action::Copy => return self.copy(shown),
+            Action::CopyReport => return vec![Effect::CopyReport],
+            Action::Export => return vec![Effect::Export],
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::NextTheme => return vec![Effect::NextTheme],
+            Action::Mouse => return vec![Effect::Mouse(!shown.status.has_mouse)],
+            Action::Step if is_replay => return vec![Effect::Play(Play::Step)],
+            Action::Faster if is_replay => return vec![Effect::Play(Play::Speed(2.0))],
+            Action::Slower if is_replay => return vec![Effect::Play(Play::Speed(0.5))],
+            Action::Step | Action::Faster | Action::Slower => {
+                self.say("this works while a recording is replayed; here the numbers are live", false);
+            }
+            _ => self.say(format!("'{}' does nothing here", action.row().name), false),
+        }
+        vec![]
+    }
+
+    /// Clears the filter in force, else goes back to the panel before.
+    fn back(&mut self, shown: &Shown<'_>) {
+        let panel = &mut self.panels[self.active];
+        if panel.filter().is_some() {
+            panel.set_filter(None);
+            self.say("the filter is cleared", false);
+        } else if let Some(before) = self.left.pop() {
+            self.active = before;
+        } else {
+            let key = shown.keys.key_of(Action::Quit);
+            self.say(format!("nothing is open; press {key} to quit"), false);
+        }
+    }
+
+    fn open_filter(&mut self) {
+        let panel = &self.panels[self.active];
+        if panel.fields().is_empty() {
+            self.say(format!("{} has no rows to filter", PANELS[self.active].title), false);
+            return;
+        }
+        let earlier = self.filters[self.active].clone();
+        self.overlay = Some(Box::new(FilterPrompt::new(panel.filter().cloned(), earlier)));
+    }
+
+    fn copy(&mut self, shown: &Shown<'_>) -> Vec<Effect> {
+        let text = self.snapshot(shown).and_then(|snapshot| {
+            let view = view(shown, &snapshot);
+            self.panels[self.active].copied(&view)
+        });
+        match text {
+            Some(text) => vec![Effect::Copy(text)],
+            None => {
+                self.say("there is nothing here to copy", false);
+                vec![]
+            }
+        }
+    }
+}

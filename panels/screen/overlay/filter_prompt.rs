@@ -1,0 +1,158 @@
+//! The expression that keeps rows, while it is typed.
+
+use headwater_engine::filter::{Filter, FilterError};
+use headwater_widgets::Hanging;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Span;
+use ratatui::widgets::Widget;
+use tui_textarea::Key;
+
+use super::entry::Entry;
+use super::{Around, Overlay, Step};
+use crate::keys::Stroke;
+use crate::palette::ColorRole;
+
+/// The line and what is said of it.
+const ROWS: u16 = 2;
+
+/// What stands before the line.
+const MARK: &str = "/";
+
+/// A filter that is typed: rows are kept by it as soon as it makes sense.
+pub(in super::super) struct FilterPrompt {
+    entry: Entry,
+    error: Option<FilterError>,
+    /// What was in force before.
+    before: Option<Filter>,
+    /// What was typed earlier on this panel, the newest last, and what is typed now.
+    earlier: Vec<String>,
+    place: usize,
+}
+
+impl FilterPrompt {
+    /// Begins with the filter in force.
+    pub(in super::super) fn new(before: Option<Filter>, mut earlier: Vec<String>) -> Self {
+        let text = before.as_ref().map_or("", Filter::as_str).to_owned();
+        let place = earlier.len();
+        earlier.push(text.clone());
+        Self { entry: Entry::new(&text), error: None, before, earlier, place }
+    }
+
+    /// Keeps the rows of what is typed; while it makes no sense, those of what last made sense.
+    fn apply(&mut self, around: &mut Around<'_>) {
+        let text = self.entry.text();
+        self.error = None;
+        if text.trim().is_empty() {
+            around.panel.set_filter(None);
+            return;
+        }
+        match Filter::parse(text, &around.panel.fields()) {
+            Ok(filter) => around.panel.set_filter(Some(filter)),
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    /// Goes through what was typed earlier.
+    fn recall(&mut self, is_older: bool, around: &mut Around<'_>) {
+        let last = self.earlier.len().saturating_sub(1);
+        if self.place == last
+            && let Some(typed) = self.earlier.last_mut()
+        {
+            self.entry.text().clone_into(typed);
+        }
+        self.place = if is_older { self.place.saturating_sub(1) } else { (self.place + 1).min(last) };
+        if let Some(text) = self.earlier.get(self.place) {
+            self.entry.set(text);
+        }
+        self.apply(around);
+    }
+
+    fn draw_error(&self, error: &FilterError, around: &Around<'_>, area: Rect, buffer: &mut Buffer) {
+        let palette = around.shown.palette;
+        let style = palette.style(ColorRole::Error);
+        let before: String = self.entry.text().chars().take(error.column.saturating_sub(1)).collect();
+        let cells = Span::raw(MARK).width() + Span::raw(before).width();
+        let caret = u16::try_from(cells).unwrap_or(u16::MAX).saturating_sub(self.entry.scrolled());
+        let caret = caret.min(area.width.saturating_sub(1));
+        let width = u16::try_from(Span::raw(error.message.as_str()).width()).unwrap_or(u16::MAX);
+        let row = usize::from(area.width);
+        // The message stands on the side of the caret that has room, and instead of it when neither has.
+        if caret.saturating_add(width).saturating_add(2) <= area.width {
+            let text = format!("{:>1$} {2}", "^", usize::from(caret) + 1, error.message);
+            buffer.set_stringn(area.x, area.y, text, row, style);
+        } else if width < caret {
+            let text = format!("{:>1$} ^", error.message, usize::from(caret) - 1);
+            buffer.set_stringn(area.x, area.y, text, row, style);
+        } else {
+            let text = format!("column {}: {}", error.column, error.message);
+            Hanging::new("", 0, &text).text_style(style).glyphs(palette.glyphs).render(area, buffer);
+        }
+    }
+}
+
+impl Overlay for FilterPrompt {
+    fn press(&mut self, stroke: Stroke, around: &mut Around<'_>) -> Step {
+        match stroke.key {
+            Key::Esc => {
+                around.panel.set_filter(self.before.clone());
+                return Step::Close;
+            }
+            Key::Enter if self.error.is_some() => {
+                return Step::Explain("mend the filter first, or press esc".to_owned());
+            }
+            Key::Enter => return Step::Filtered(self.entry.text().trim().to_owned()),
+            Key::Up => self.recall(true, around),
+            Key::Down => self.recall(false, around),
+            Key::Tab => {}
+            _ => {
+                if self.entry.press(stroke) {
+                    self.apply(around);
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    fn paste(&mut self, text: &str, around: &mut Around<'_>) {
+        self.entry.paste(text);
+        self.apply(around);
+    }
+
+    fn docked(&self) -> u16 {
+        ROWS
+    }
+
+    fn draw(&mut self, around: &mut Around<'_>, docked: Rect, _over: Rect, buffer: &mut Buffer) {
+        if docked.is_empty() {
+            return;
+        }
+        let palette = around.shown.palette;
+        buffer.set_stringn(
+            docked.x,
+            docked.y,
+            MARK,
+            usize::from(docked.width),
+            palette.style(ColorRole::Key),
+        );
+        let mark = (Span::raw(MARK).width() as u16).min(docked.width);
+        let line = Rect { x: docked.x + mark, width: docked.width - mark, height: 1, ..docked };
+        self.entry.draw(palette, line, buffer);
+        if docked.height < ROWS {
+            return;
+        }
+        let below = Rect { y: docked.y + 1, height: 1, ..docked };
+        if let Some(error) = &self.error {
+            self.draw_error(error, around, below, buffer);
+            return;
+        }
+        let fields: Vec<&str> = around.panel.fields().iter().map(|field| field.name).collect();
+        let text = format!("enter keeps, esc undoes, up recalls; fields: {}", fields.join(" "));
+        let style = palette.style(ColorRole::Faint);
+        Hanging::new("", 0, &text).text_style(style).glyphs(palette.glyphs).render(below, buffer);
+    }
+
+    fn cursor(&self) -> Option<Position> {
+        self.entry.cursor()
+    }
+}
