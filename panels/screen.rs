@@ -182,7 +182,7 @@ impl Screen {
         }
         buffer.set_style(area, shown.palette.ground);
         let snapshot = self.snapshot(shown);
-        let wanted = self.overlay.as_ref().map_or(0, |overlay| overlay.docked());
+        let wanted = self.overlay.as_ref().map_or(0, |overlay| overlay.docked(area.width));
         let (mut rest, docked) = split_below(area, area.height.saturating_sub(wanted));
         if !rest.is_empty() {
             let head = head::draw(self, snapshot.as_deref(), shown, rest, buffer);

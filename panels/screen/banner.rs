@@ -4,20 +4,24 @@ use headwater_engine::metric::Unit;
 use headwater_engine::quantity;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
-use super::{Feed, Screen, Shown};
+use super::{Feed, Screen, Shown, head};
 use crate::action::Action;
 use crate::palette::ColorRole;
 
 /// Below this height of the screen only what is not the present is said.
 const LEAST_FOR_ORIGIN: u16 = 14;
 
+/// Cells that the head may need beside the names of the panels before it says what runs.
+const LONGEST_STATE: u16 = 24;
+
 /// Draws the rows at the top of an area on a screen of this height; returns how many rows it took.
 pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect, buffer: &mut Buffer) -> u16 {
     let mut rows = vec![];
     rows.extend(time(screen, shown).map(|text| (text, ColorRole::Banner)));
     if height >= LEAST_FOR_ORIGIN {
-        rows.extend(origin(shown).map(|text| (text, ColorRole::Label)));
+        rows.extend(origin(shown, area.width).map(|text| (text.clone(), ColorRole::Label)));
     }
     // One row at least is left to the panel.
     rows.truncate(usize::from(area.height.saturating_sub(1)));
@@ -25,7 +29,7 @@ pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect, 
         let style = shown.palette.style(*role);
         buffer.set_style(Rect { y, height: 1, ..area }, style);
         let (end, _) = buffer.set_stringn(area.x, y, text, usize::from(area.width), style);
-        if end == area.right() && ratatui::text::Span::raw(text.as_str()).width() > usize::from(area.width) {
+        if end == area.right() && Span::raw(text.as_str()).width() > usize::from(area.width) {
             buffer[(end - 1, y)].set_symbol(shown.palette.glyphs.ellipsis());
         }
     }
@@ -51,10 +55,11 @@ fn time(screen: &Screen, shown: &Shown<'_>) -> Option<String> {
     })
 }
 
-/// What runs in a demo, and what is recorded.
-fn origin(shown: &Shown<'_>) -> Option<String> {
-    let demo = shown.status.demo.clone();
-    let recording = shown.status.recording.as_ref().map(|file| format!("recording to {file}"));
-    let parts: Vec<String> = demo.into_iter().chain(recording).collect();
-    (!parts.is_empty()).then(|| parts.join("   "))
+/// What runs in a demo, where the head has no room to say it whole.
+fn origin<'a>(shown: &Shown<'a>, width: u16) -> Option<&'a String> {
+    let demo = shown.status.demo.as_ref()?;
+    let row = Rect { width, height: u16::MAX, ..Rect::ZERO };
+    let tabs = head::tabs(shown, row).last().map_or(0, |(_, tab, _)| tab.right());
+    let room = usize::from(width.saturating_sub(tabs + LONGEST_STATE));
+    (Span::raw(demo.as_str()).width() > room).then_some(demo)
 }

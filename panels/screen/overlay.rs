@@ -68,8 +68,8 @@ pub(super) trait Overlay {
     /// Takes one notch of the mouse wheel.
     fn wheel(&mut self, _is_up: bool) {}
 
-    /// Rows at the bottom of the screen that it takes for itself, before anything else is given any.
-    fn docked(&self) -> u16 {
+    /// Rows at the bottom of a screen of this width that it takes for itself, before anything else is given any.
+    fn docked(&self, _width: u16) -> u16 {
         0
     }
 

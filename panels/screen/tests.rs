@@ -90,6 +90,22 @@ fn a_filter_is_kept_or_taken_back() {
 }
 
 #[test]
+fn a_filter_that_makes_no_sense_keeps_what_last_made_sense() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 /");
+    desk.type_in("cpu > 50 %");
+    assert!(!desk.below_head().contains("alpha"), "{}", desk.below_head());
+    desk.type_in(" and (");
+    assert!(!desk.below_head().contains("alpha"), "{}", desk.below_head());
+    assert_eq!(desk.press("enter"), []);
+    assert!(desk.screen.overlay.is_some(), "it is not kept");
+    desk.press("backspace backspace backspace backspace backspace backspace enter");
+    assert!(desk.screen.overlay.is_none());
+    assert_eq!(desk.screen.panels[1].filter().map(Filter::as_str), Some("cpu > 50 %"));
+    assert!(desk.below_head().contains("beta"));
+}
+
+#[test]
 fn notes_are_saved_put_aside_and_never_lost_by_quitting() {
     let mut desk = Rehearsal::after(3);
     desk.press("n");

@@ -174,7 +174,7 @@ impl Overlay for CommandLine {
         self.choose(is_up);
     }
 
-    fn docked(&self) -> u16 {
+    fn docked(&self, _width: u16) -> u16 {
         1
     }
 

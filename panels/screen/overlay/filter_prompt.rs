@@ -11,10 +11,10 @@ use tui_textarea::Key;
 use super::entry::Entry;
 use super::{Around, Overlay, Step};
 use crate::keys::Stroke;
-use crate::palette::ColorRole;
+use crate::palette::{ColorRole, Palette};
 
-/// The line and what is said of it.
-const ROWS: u16 = 2;
+/// Rows that a long message may take.
+const MOST_OF_MESSAGE: u16 = 3;
 
 /// What stands before the line.
 const MARK: &str = "/";
@@ -68,27 +68,45 @@ impl FilterPrompt {
         self.apply(around);
     }
 
-    fn draw_error(&self, error: &FilterError, around: &Around<'_>, area: Rect, buffer: &mut Buffer) {
-        let palette = around.shown.palette;
-        let style = palette.style(ColorRole::Error);
+    /// The cell below the character that makes no sense, at this width.
+    fn caret(&self, error: &FilterError, width: u16) -> u16 {
         let before: String = self.entry.text().chars().take(error.column.saturating_sub(1)).collect();
         let cells = Span::raw(MARK).width() + Span::raw(before).width();
         let caret = u16::try_from(cells).unwrap_or(u16::MAX).saturating_sub(self.entry.scrolled());
-        let caret = caret.min(area.width.saturating_sub(1));
-        let width = u16::try_from(Span::raw(error.message.as_str()).width()).unwrap_or(u16::MAX);
-        let row = usize::from(area.width);
-        // The message stands on the side of the caret that has room, and instead of it when neither has.
-        if caret.saturating_add(width).saturating_add(2) <= area.width {
-            let text = format!("{:>1$} {2}", "^", usize::from(caret) + 1, error.message);
-            buffer.set_stringn(area.x, area.y, text, row, style);
-        } else if width < caret {
-            let text = format!("{:>1$} ^", error.message, usize::from(caret) - 1);
-            buffer.set_stringn(area.x, area.y, text, row, style);
+        caret.min(width.saturating_sub(1))
+    }
+
+    /// The message on the side of the caret that has room; `None` when neither has.
+    fn beside_caret(&self, error: &FilterError, width: u16) -> Option<String> {
+        let caret = usize::from(self.caret(error, width));
+        let wide = Span::raw(error.message.as_str()).width();
+        if caret + 2 + wide <= usize::from(width) {
+            Some(format!("{:>1$} {2}", "^", caret + 1, error.message))
+        } else if wide < caret {
+            Some(format!("{}{} ^", " ".repeat(caret - 1 - wide), error.message))
         } else {
-            let text = format!("column {}: {}", error.column, error.message);
-            Hanging::new("", 0, &text).text_style(style).glyphs(palette.glyphs).render(area, buffer);
+            None
         }
     }
+
+    fn draw_error(&self, error: &FilterError, palette: &Palette, area: Rect, buffer: &mut Buffer) {
+        let style = palette.style(ColorRole::Error);
+        if let Some(text) = self.beside_caret(error, area.width) {
+            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), style);
+            return;
+        }
+        // A lonely caret is worth a row only when the message has one as well.
+        let mut rest = area;
+        if area.height > 1 {
+            buffer.set_stringn(area.x + self.caret(error, area.width), area.y, "^", 1, style);
+            rest = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        }
+        message(error, palette).render(rest, buffer);
+    }
+}
+
+fn message<'a>(error: &'a FilterError, palette: &Palette) -> Hanging<'a> {
+    Hanging::new("", 0, &error.message).text_style(palette.style(ColorRole::Error)).glyphs(palette.glyphs)
 }
 
 impl Overlay for FilterPrompt {
@@ -119,8 +137,14 @@ impl Overlay for FilterPrompt {
         self.apply(around);
     }
 
-    fn docked(&self) -> u16 {
-        ROWS
+    fn docked(&self, width: u16) -> u16 {
+        let below = match &self.error {
+            Some(error) if self.beside_caret(error, width).is_none() => {
+                1 + Hanging::new("", 0, &error.message).height(width).min(MOST_OF_MESSAGE)
+            }
+            _ => 1,
+        };
+        1 + below
     }
 
     fn draw(&mut self, around: &mut Around<'_>, docked: Rect, _over: Rect, buffer: &mut Buffer) {
@@ -138,12 +162,12 @@ impl Overlay for FilterPrompt {
         let mark = (Span::raw(MARK).width() as u16).min(docked.width);
         let line = Rect { x: docked.x + mark, width: docked.width - mark, height: 1, ..docked };
         self.entry.draw(palette, line, buffer);
-        if docked.height < ROWS {
+        let below = Rect { y: docked.y + 1, height: docked.height - 1, ..docked };
+        if below.is_empty() {
             return;
         }
-        let below = Rect { y: docked.y + 1, height: 1, ..docked };
         if let Some(error) = &self.error {
-            self.draw_error(error, around, below, buffer);
+            self.draw_error(error, palette, below, buffer);
             return;
         }
         let fields: Vec<&str> = around.panel.fields().iter().map(|field| field.name).collect();

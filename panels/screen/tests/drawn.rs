@@ -66,23 +66,23 @@ fn help_is_made_from_the_tables() {
     │every Redis shard over time, and which one differs                            │
     │                                                                              │
     │On this panel                                                                 │
-    │b                 look for big keys on the shard under the cursor, within a   │
-    │                  budget that is shown first                                  │
-    │c                 put the row under the cursor beside another one             │
+    │b                   look for big keys on the shard under the cursor, within a │
+    │                    budget that is shown first                                │
+    │c                   put the row under the cursor beside another one           │
     │                                                                              │
     │In its table                                                                  │
-    │up k              one row up                                                  │
-    │down j            one row down                                                │
-    │pageup            one page up                                                 │
-    │pagedown          one page down                                               │
-    │home g            to the first row                                            │
-    │end G             to the last row                                             │
-    │enter             open what is under the cursor                               │
-    │/                 keep only rows that match an expression                     │
-    │s                 sort by the next column                                     │
-    │S                 turn the order of the rows round                            │
+    │up k                one row up                                                │
+    │down j              one row down                                              │
+    │pageup              one page up                                               │
+    │pagedown            one page down                                             │
+    │home g              to the first row                                          │
+    │end G               to the last row                                           │
+    │enter               open what is under the cursor                             │
+    │/                   keep only rows that match an expression                   │
+    │s                   sort by the next column                                   │
+    │S                   turn the order of the rows round                          │
     │                                                                              │
-    └ rows 1-19 of 71   up down: scroll   esc: close ──────────────────────────────┘
+    └ rows 1-19 of 91   up down: scroll   esc: close ──────────────────────────────┘
     ");
     let mut seen = String::new();
     for _ in 0..12 {
@@ -97,6 +97,9 @@ fn help_is_made_from_the_tables() {
         assert_eq!(row.scope == crate::action::Scope::Kiosk, row.name == "leave-kiosk");
     }
     assert!(!seen.contains("leave the kiosk"));
+    for row in headwater_engine::filter::GRAMMAR {
+        assert!(seen.contains(row.form), "'{}' is missing", row.form);
+    }
     desk.press("g q");
     assert!(desk.screen.overlay.is_none(), "q leaves the help, not the application");
     desk.press("? 4");
@@ -177,12 +180,10 @@ fn a_note_and_a_filter_at_80x24() {
     ");
     assert_eq!(desk.cursor().map(|at| at.y > 5), Some(true));
     desk.press("esc 2 /");
-    desk.type_in("name");
+    desk.type_in("a cpu");
     insta::assert_snapshot!(desk.below_head(), @r"
     name                                                                         cpu
-    alpha                                                                       20 %
-    beta                                                                        90 %
-    gamma                                                                       40 %
+    no row of 3 matches: a cpu
 
 
 
@@ -199,9 +200,40 @@ fn a_note_and_a_filter_at_80x24() {
 
 
 
-    /name
+
+
+    /a cpu
     enter keeps, esc undoes, up recalls; fields: name cpu
     ");
+    desk.type_in(" > 30 MB");
+    insta::assert_snapshot!(desk.below_head(), @r"
+    name                                                                         cpu
+    no row of 3 matches: a cpu > 30
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+    /a cpu > 30 MB
+                ^
+    bytes do not fit 'cpu', which is a share: write for example '70 %' or '0.7'
+    ");
+    desk.press("esc /");
+    desk.type_in("cpu > (");
+    let row = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+    assert!(row(&desk.below_head()).starts_with("       ^ "), "{}", desk.below_head());
 }
 
 /// What can lie over the panels, with the keys that open it.

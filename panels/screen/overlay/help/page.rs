@@ -1,6 +1,6 @@
 //! What help says, row by row.
 
-use headwater_engine::filter::{FieldKind, FieldRow};
+use headwater_engine::filter::{FieldKind, FieldRow, GRAMMAR};
 use headwater_engine::metric::Unit;
 use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
@@ -16,7 +16,7 @@ use crate::palette::{ColorRole, Palette, glyph_of, role_of};
 use crate::panel::PANELS;
 
 /// Cells of the keys and names before each sentence.
-const INDENT: u16 = 18;
+const INDENT: u16 = 20;
 
 /// A key or a name with a sentence, or a heading.
 struct Row {
@@ -119,8 +119,8 @@ impl Page {
     fn filter(&mut self, fields: &[FieldRow], key: &str) {
         self.heading("Filter");
         self.row(key.to_owned(), Action::Filter.row().help, ColorRole::Key);
-        for (label, text) in GRAMMAR {
-            self.row((*label).to_owned(), *text, ColorRole::Label);
+        for row in GRAMMAR {
+            self.row(row.form.to_owned(), row.help, ColorRole::Label);
         }
         for field in fields {
             let unit = match field.kind {
@@ -169,9 +169,6 @@ impl Row {
             .glyphs(palette.glyphs)
     }
 }
-
-/// How a filter is written.
-const GRAMMAR: &[(&str, &str)] = &[("word", "rows with this text")];
 
 /// How a number of a unit is written in a filter.
 fn example(unit: Unit) -> &'static str {
