@@ -1,9 +1,9 @@
 mod drawn;
+mod travel;
 
 use headwater_engine::filter::Filter;
 
 use super::*;
-use crate::panel::Play;
 use crate::rehearsal::Rehearsal;
 
 #[test]
@@ -136,82 +136,6 @@ fn pasted_text_goes_where_text_is_typed_and_steers_nothing() {
     desk.press("2 /");
     desk.with(|screen, shown| screen.paste(&"x\n".repeat(4_000), shown));
     assert!(desk.screen.panels[1].filter().is_some_and(|filter| filter.as_str().len() <= 500));
-}
-
-#[test]
-fn the_screen_is_frozen_while_data_go_on() {
-    let mut desk = Rehearsal::after(10);
-    desk.press("space");
-    let at = desk.screen.held().unwrap().at;
-    desk.deployment.run(5);
-    assert!(desk.drawn(80, 24).contains("FROZEN since 14:07:09, 5 s ago"), "{}", desk.drawn(80, 24));
-    assert_eq!(desk.screen.held().unwrap().at, at);
-    assert!(desk.drawn(80, 3).contains("FROZEN"), "also on a low screen");
-    desk.press("space");
-    assert!(desk.screen.held().is_none());
-    assert!(!desk.drawn(80, 24).contains("FROZEN"));
-}
-
-#[test]
-fn time_goes_back_to_the_oldest_frame_and_forward_to_the_present() {
-    let mut desk = Rehearsal::after(90);
-    assert_eq!(desk.press("]"), []);
-    assert!(desk.bar().contains("newest moment"), "{}", desk.bar());
-    desk.press("[ [");
-    let held = Arc::clone(desk.screen.held().unwrap());
-    assert_eq!((held.at.clock(), held.gone_back_from.is_some()), ("14:08:27".into(), true));
-    assert!(desk.drawn(80, 24).contains("GONE BACK to 14:08:27, 2 s ago"), "{}", desk.drawn(80, 24));
-    desk.press("]");
-    assert_eq!(desk.screen.held().unwrap().at.clock(), "14:08:28");
-    desk.press("{");
-    assert_eq!(desk.screen.held().unwrap().at.clock(), "14:07:28");
-    desk.press("{");
-    assert_eq!(desk.screen.held().unwrap().at.clock(), "14:07:00", "at most to the first frame");
-    desk.press("[");
-    assert!(desk.bar().contains("oldest moment that is kept: 14:07:00"), "{}", desk.bar());
-    desk.press("{");
-    assert!(desk.bar().contains("oldest moment that is kept: 14:07:00"), "{}", desk.bar());
-    desk.press("}");
-    assert_eq!(desk.screen.held().unwrap().at.clock(), "14:08:00");
-    desk.press("}");
-    assert!(desk.screen.held().is_none(), "later than the newest is live");
-    desk.press("space [");
-    assert_eq!(desk.screen.held().unwrap().at.clock(), "14:08:28", "one can go back from a frozen screen");
-    desk.press("L");
-    assert!(desk.screen.held().is_none());
-}
-
-fn replay(is_over: bool) -> Status {
-    let feed = Feed::Replay {
-        name: "hot-shard.hwr".into(),
-        from: crate::rehearsal::BEGIN,
-        to: Some(crate::rehearsal::BEGIN + std::time::Duration::from_secs(120)),
-        speed: 1.0,
-        is_paused: false,
-        is_over,
-    };
-    Status { feed, ..Status::default() }
-}
-
-#[test]
-fn a_replay_is_paused_stepped_sped_up_and_played_on() {
-    let mut desk = Rehearsal::after(30);
-    desk.status = replay(false);
-    assert_eq!(desk.press("space"), [Effect::Play(Play::Pause)]);
-    assert_eq!(desk.press("."), [Effect::Play(Play::Step)]);
-    assert_eq!(desk.press("+ -"), [Effect::Play(Play::Speed(2.0)), Effect::Play(Play::Speed(0.5))]);
-    let begin = crate::rehearsal::BEGIN.0;
-    let seek = |second: i64| Effect::Play(Play::Seek(headwater_engine::Moment(begin + second * 1_000)));
-    assert_eq!(desk.press("]"), [seek(30)], "later than what was played plays on");
-    assert_eq!(desk.press("}"), [seek(89)]);
-    desk.deployment.run(60);
-    assert_eq!(desk.press("}"), [seek(120)], "at most to the end");
-    assert_eq!(desk.press("["), [], "what was played is at hand");
-    assert_eq!(desk.press("]"), [], "and so is the way back");
-    assert!(desk.bar().contains("as far as the recording was played"), "{}", desk.bar());
-    desk.status = replay(true);
-    assert_eq!(desk.press("}"), []);
-    assert!(desk.drawn(80, 24).contains("The recording ends here: press [ to go back, q to leave"));
 }
 
 #[test]

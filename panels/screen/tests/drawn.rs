@@ -2,7 +2,7 @@
 
 use headwater_widgets::Glyphs;
 
-use super::replay;
+use super::travel::replay;
 use crate::panel::Effect;
 use crate::rehearsal::Rehearsal;
 
