@@ -188,6 +188,7 @@ metrics! {
     REDIS_KEYS "redis.keys" Gauge Count Neither "keys in all databases: keyspace"
     REDIS_ERRORS "redis.errors" Counter PerSecond High "error replies of one kind (part = error word): errorstats"
     REDIS_SLOW "redis.slowlog.entries" Counter PerSecond High "new slow-log entries, our own and admin commands excluded: SLOWLOG ids"
+    REDIS_SLOW_THRESHOLD "redis.slowlog.threshold" Gauge Seconds Neither "execution time from which on commands enter the slow log, below 0 when it is off: slowlog-log-slower-than"
     REDIS_FORKS "redis.forks" Counter PerSecond Neither "forks since start: total_forks"
     REDIS_FORK_TIME "redis.fork.last" Gauge Seconds High "duration of the last fork: latest_fork_usec"
     REDIS_REPLICATION_UP "redis.replication.link_up" Gauge Ratio Low "1 while a replica's link to its primary is up: master_link_status"

@@ -20,7 +20,7 @@ use super::lacks::Lacks;
 use super::pulse::Pulse;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
-use super::slowlog::{FULL_DEPTH, Progress, read_slowlog};
+use super::slowlog::{FULL_DEPTH, Progress, SLOWER_THAN, read_slowlog, read_threshold};
 use super::topology::{NodeLine, SeenShard, combine, read_nodes, read_shards, read_slots};
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Source, now};
@@ -51,7 +51,11 @@ const RATES: &str = "rates of this node";
 const COMMANDSTATS: &str = "commandstats at every look";
 const SLOWLOG: &str = "SLOWLOG GET";
 const LOST_ENTRIES: &str = "slow-log entries";
+const THRESHOLD: &str = "slow-log threshold";
 const SHAPE: &str = "the shape of the cluster";
+
+/// How often the threshold of the slow log is asked for.
+const THRESHOLD_EVERY: Duration = Duration::from_secs(300);
 
 /// How this node lets itself be asked for INFO, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +83,8 @@ pub(super) struct NodeSource {
     gentle: Gentle,
     busiest: Busiest,
     slowlog: Progress,
+    /// When the threshold of the slow log was asked for.
+    threshold_asked: Option<Instant>,
     shards_unknown: bool,
     lacks: Lacks,
     /// Until when a refusal stands without being asked for again.
@@ -101,6 +107,7 @@ impl NodeSource {
             gentle: Gentle::default(),
             busiest: Busiest::default(),
             slowlog: Progress::default(),
+            threshold_asked: None,
             shards_unknown: false,
             lacks: Lacks::default(),
             refused: None,
@@ -235,7 +242,37 @@ impl NodeSource {
             fresh.entries.iter().map(|entry| Event::SlowCommand(entry.to_event(self.show_arguments)));
         reading.events.extend(events);
         reading.sample(&self.subject, metric::REDIS_SLOW, Value::Counter(self.slowlog.total() as f64));
-        Ok(())
+        self.read_threshold(reading, now, deadline).await
+    }
+
+    /// Asks from which time of execution on commands are logged: seldom, because it seldom changes and a refusal is
+    /// logged at the server each time.
+    async fn read_threshold(
+        &mut self,
+        reading: &mut Reading,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<(), Trouble> {
+        let is_due = self.threshold_asked.is_none_or(|asked| now >= asked + THRESHOLD_EVERY);
+        let Some(connection) = self.connection.as_mut().filter(|_| is_due) else { return Ok(()) };
+        self.threshold_asked = Some(now);
+        match connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await {
+            Ok(reply) => {
+                if let Some(seconds) = read_threshold(&reply) {
+                    reading.sample(&self.subject, metric::REDIS_SLOW_THRESHOLD, Value::Gauge(seconds));
+                }
+                self.lacks.end(reading, THRESHOLD);
+                Ok(())
+            }
+            Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
+                self.threshold_asked = None;
+                Err(trouble)
+            }
+            Err(trouble) => {
+                self.lacks.begin(reading, THRESHOLD, &trouble.message, now);
+                Ok(())
+            }
+        }
     }
 
     /// Tells the target about the shape, when it is this node's turn. A standalone server's is in its INFO.

@@ -15,6 +15,7 @@ use super::discovery::{ask_seed, dial_of, no_sentinel};
 use super::info::Info;
 use super::layout::Layout;
 use super::reply::{bytes, items, text};
+use super::slowlog::{SLOWER_THAN, read_threshold};
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 
@@ -141,13 +142,11 @@ async fn ask_everything(
         }
         steps.push(question(target, spec, info, command, answer, "the sizes of keys are not known"));
     }
-    let name = "slowlog-log-slower-than";
-    let answer = connection.ask(Command::ConfigGet(name), deadline).await;
-    let threshold = answer.as_ref().ok().and_then(items).and_then(|pair| pair.get(1)).and_then(text);
-    let seen = match threshold.as_deref().map(str::parse::<i64>) {
-        Some(Ok(threshold)) if threshold < 0 => "off: the slow log stays empty".to_owned(),
-        Some(Ok(threshold)) => format!("{} ms: faster commands never show up", threshold as f64 / 1e3),
-        _ => "not told: an empty slow log proves nothing".to_owned(),
+    let answer = connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await;
+    let seen = match answer.as_ref().ok().and_then(read_threshold) {
+        Some(seconds) if seconds < 0.0 => "off: the slow log stays empty".to_owned(),
+        Some(seconds) => format!("{} ms: faster commands never show up", seconds * 1e3),
+        None => "not told: an empty slow log proves nothing".to_owned(),
     };
     steps.push(ProbeStep::new(target, "slow-log threshold", Ok(seen), None));
     steps

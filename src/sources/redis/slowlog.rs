@@ -17,6 +17,15 @@ pub const NORMAL_DEPTH: u32 = 16;
 /// How many are asked for at first sight and when entries may have been missed: the default length of the log.
 pub const FULL_DEPTH: u32 = 128;
 
+/// The setting of the execution time from which on commands are logged, in microseconds; below 0 none is.
+pub const SLOWER_THAN: &str = "slowlog-log-slower-than";
+
+/// Reads the reply to CONFIG GET of [`SLOWER_THAN`], in seconds; `None` when it is not told.
+pub fn read_threshold(reply: &Value) -> Option<f64> {
+    let micros: f64 = text(items(reply)?.get(1)?)?.parse().ok()?;
+    micros.is_finite().then_some(micros / 1e6)
+}
+
 /// One entry as the server sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
