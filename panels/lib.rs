@@ -21,6 +21,7 @@ mod redis_world;
 mod rehearsal;
 mod rules;
 pub mod screen;
+mod sentences;
 mod shards;
 mod slow_groups;
 mod slow_log;
@@ -29,6 +30,7 @@ mod strip_bins;
 pub mod table;
 mod time_bins;
 mod title;
+mod unseen_redis;
 
 pub use action::Action;
 pub use keys::{Command, Keymap, Stroke};

@@ -132,7 +132,6 @@ fn answered(node: &Subject, at: Moment, second: i64, out: f64, took: f64) -> Rea
 }
 
 /// An entry of a slow log.
-#[expect(dead_code, reason = "tmp")]
 pub(crate) fn slow(id: u64, at: Moment, command: &str, key: Option<&str>, ms: u64) -> SlowCommand {
     SlowCommand {
         id,

@@ -22,7 +22,9 @@ use crate::action::Action;
 use crate::data_state::DataState;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::sentences::draw_sentences;
 use crate::table::Table;
+use crate::unseen_redis::{nothing, unseen_deployments};
 use columns::data_words;
 use compare::Pair;
 use head::{Texts, draw_texts};
@@ -106,7 +108,7 @@ impl Shards {
         let places = self.list.cells_of(columns::STRIP, area.width);
         rows::give_strips(&mut lines, view.snapshot, places);
         let Some(first) = lines.first() else {
-            return draw_words(&head::nothing(view), view, area, buffer);
+            return draw_sentences(&nothing(view.snapshot), view, area, buffer);
         };
         let mut rest = area;
         if area.height >= HEIGHT_FOR_HEAD {
@@ -134,7 +136,7 @@ impl Shards {
         let mut heads: Vec<Texts> = topologies
             .map(|(group, topology)| head::deployment(view, &topology.cluster, &of_group(group)))
             .collect();
-        let awaited = head::unseen_deployments(view.snapshot).into_iter();
+        let awaited = unseen_deployments(view.snapshot).into_iter();
         heads.extend(awaited.map(|text| vec![(text, view.palette.style(ColorRole::Unknown))]));
         let most = most.clamp(1, MOST_HEADS);
         let more = heads.len().saturating_sub(most);
@@ -239,13 +241,13 @@ impl Panel for Shards {
             Open::List => self.draw_list(view, area, buffer),
             Open::Shard(shard) => match shard_of(view.snapshot, &shard) {
                 Some(shard) => self.draw_shard(view, shard, area, buffer),
-                None => draw_words(&gone(&shard), view, area, buffer),
+                None => draw_sentences(&gone(&shard), view, area, buffer),
             },
             Open::Pair(one, other) => {
                 match (shard_of(view.snapshot, &one), shard_of(view.snapshot, &other)) {
                     (Some(_), Some(_)) => self.draw_pair(view, &one, &other, area, buffer),
-                    (None, _) => draw_words(&gone(&one), view, area, buffer),
-                    (_, None) => draw_words(&gone(&other), view, area, buffer),
+                    (None, _) => draw_sentences(&gone(&one), view, area, buffer),
+                    (_, None) => draw_sentences(&gone(&other), view, area, buffer),
                 }
             }
         }
@@ -434,20 +436,6 @@ fn row_of(rest: &mut Rect) -> Rect {
 fn put(text: &str, role: ColorRole, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     if !area.is_empty() {
         buffer.set_stringn(area.x, area.y, text, usize::from(area.width), view.palette.style(role));
-    }
-}
-
-/// Draws sentences below each other.
-fn draw_words(words: &[(String, ColorRole)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-    let mut rest = area;
-    for (text, role) in words {
-        let told = headwater_widgets::Hanging::new("", 0, text)
-            .text_style(view.palette.style(*role))
-            .glyphs(view.palette.glyphs);
-        let height = told.height(rest.width).min(rest.height);
-        told.render(Rect { height, ..rest }, buffer);
-        rest.y += height;
-        rest.height -= height;
     }
 }
 

@@ -1,9 +1,9 @@
 //! What stands above the rows: how even each deployment is, and what the strips mean.
 
+use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
 use headwater_engine::peers::Peers;
 use headwater_engine::quantity::{show, times};
-use headwater_engine::{Kind, Snapshot, Subject};
 use headwater_widgets::Segments;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,7 +13,6 @@ use ratatui::widgets::Widget;
 use super::lens::Full;
 use super::rows::{Line, Strip};
 use crate::action::Action;
-use crate::data_state::source_of;
 use crate::palette::ColorRole;
 use crate::panel::View;
 
@@ -82,39 +81,4 @@ pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>) -> Texts
         texts.push((format!("{left}/{right}: another"), style(ColorRole::Key)));
     }
     texts
-}
-
-/// What is said instead of rows: why there is no shard to show.
-pub(super) fn nothing(view: &View<'_>) -> Vec<(String, ColorRole)> {
-    let awaited = unseen_deployments(view.snapshot);
-    if awaited.is_empty() {
-        let what = "? no source: no Redis target is configured";
-        let how =
-            "start with redis://HOST:PORT, or name one in the configuration; any node of a cluster will do";
-        return vec![(what.to_owned(), ColorRole::Unknown), (how.to_owned(), ColorRole::Text)];
-    }
-    awaited.into_iter().map(|text| (text, ColorRole::Unknown)).collect()
-}
-
-/// Deployments that are configured or asked and whose shards are not known yet, each with what is known of why.
-pub(super) fn unseen_deployments(snapshot: &Snapshot) -> Vec<String> {
-    let declared = snapshot.settings.components.iter().map(|component| &component.subject);
-    let asked = snapshot.sources.iter().map(|source| &source.source);
-    let redis = declared.chain(asked).filter(|subject| subject.kind() == Kind::Redis);
-    let mut redis: Vec<Subject> = redis.map(Subject::component_of).collect();
-    redis.sort();
-    redis.dedup();
-    redis.retain(|redis| snapshot.topologies.iter().all(|topology| topology.cluster != *redis));
-    let words = |redis: &Subject| {
-        let source = source_of(snapshot, redis);
-        let declared = snapshot.settings.component(redis);
-        match source.and_then(|source| source.fault.as_ref()) {
-            Some((since, fault)) => format!("? {redis}: {} (since {})", fault.message, since.clock()),
-            None if source.is_none() && declared.is_some_and(|declared| !declared.has_source) => {
-                format!("? {redis}: no source is configured for it")
-            }
-            None => format!("? {redis}: connecting, its shards are not known yet"),
-        }
-    };
-    redis.iter().map(words).collect()
 }
