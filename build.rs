@@ -1,17 +1,17 @@
-//! Embeds whole folders of `assets/`, so that a new file there needs no line of code.
+//! Embeds whole folders of TOML files, so that a new file there needs no line of code.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Folder under `assets/` and the constant that lists its files as `(name, text)`.
-const EMBEDDED: &[(&str, &str)] = &[("dialects", "DIALECT_FILES")];
+/// A folder and the constant that lists its files as `(name, text)`.
+const EMBEDDED: &[(&str, &str)] = &[("assets/dialects", "DIALECT_FILES"), ("themes", "THEME_FILES")];
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?);
     for (folder, constant) in EMBEDDED {
-        let folder = root.join("assets").join(folder);
+        let folder = root.join(folder);
         let code = listing(&folder, constant)?;
         fs::write(out.join(format!("{}.rs", constant.to_lowercase())), code)?;
         io::Write::write_all(

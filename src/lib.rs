@@ -12,5 +12,6 @@ mod process;
 pub mod recording;
 pub mod report;
 pub mod sources;
+pub mod theme;
 pub mod tls;
 pub mod tui;

@@ -216,6 +216,24 @@ fn a_keymap_is_printed_with_what_a_file_changes() {
 }
 
 #[test]
+fn themes_are_listed_printed_and_checked() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("headwater/themes")).unwrap();
+    home.file("headwater/themes/mine.toml", "from = \"light\"\n");
+    let names = home.run(&["config", "theme"]);
+    assert_eq!(names.out, "colour-blind\ndark\nhigh-contrast\nlight\nmine\nmono\n");
+    let dark = home.file("copy.toml", &home.run(&["config", "theme", "dark"]).out);
+    assert_eq!(home.run(&["config", "theme", &dark]).code, Some(0));
+    assert!(home.run(&["config", "theme", "mine"]).out.contains("right"));
+    home.file("headwater/themes/mine.toml", "[roles]\ntext = { fg = \"red\" }\n");
+    let wrong = home.run(&["config", "theme", "mine"]);
+    assert_eq!(wrong.code, Some(64), "{}", wrong.err);
+    assert!(wrong.err.contains("mine.toml:2: 'fg' = 'red' is not a colour"), "{}", wrong.err);
+    let unknown = home.run(&["config", "theme", "drak"]);
+    assert!(unknown.err.contains("unknown theme 'drak': did you mean 'dark'?"), "{}", unknown.err);
+}
+
+#[test]
 fn the_usual_configuration_is_found_without_arguments() {
     let home = Home::new();
     std::fs::create_dir(home.path("headwater")).unwrap();

@@ -8,6 +8,7 @@ use super::output::{Failure, print};
 use super::target::TargetArgs;
 use crate::config::{Config, example, schema};
 use crate::keymap;
+use crate::theme::{self, Theme};
 
 /// `headwater config`.
 #[derive(Debug, Subcommand)]
@@ -22,6 +23,16 @@ pub(super) enum ConfigCommand {
     Check(CheckArgs),
     /// Print which key does what, as a keymap file
     Keymap(KeymapArgs),
+    /// Print a colour theme, to begin one's own with; without a name, the names
+    Theme(ThemeArgs),
+}
+
+/// `headwater config theme`.
+#[derive(Debug, Args)]
+pub(super) struct ThemeArgs {
+    /// A built-in theme; or the file of one's own, which is checked
+    #[arg(value_name = "NAME|FILE")]
+    theme: Option<String>,
 }
 
 /// `headwater config keymap`.
@@ -56,6 +67,15 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
             ))?;
         }
         ConfigCommand::Keymap(args) => print(&keymap::print(&keymap::load(args.keymap.as_deref())?))?,
+        ConfigCommand::Theme(args) => print(&theme_text(args.theme.as_deref())?)?,
     }
     Ok(0)
+}
+
+/// The names of all themes, or one that can be read, as it is written.
+fn theme_text(wanted: Option<&str>) -> Result<String, Failure> {
+    let Some(wanted) = wanted else { return Ok(theme::names().join("\n") + "\n") };
+    let theme = Theme::load(wanted)?;
+    Ok(theme::text(wanted)
+        .map_or_else(|| format!("{wanted}: right: theme '{}'\n", theme.name), str::to_owned))
 }

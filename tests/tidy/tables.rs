@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use headwater::sources::metrics::dialect::Dialects;
+use headwater::theme;
 use headwater_engine::rules::RULES;
+use headwater_panels::palette::ROLES;
 use toml::{Table, Value};
 
 use super::house::{assert_none, read, root};
@@ -74,6 +76,51 @@ fn every_dialect_file_is_known_by_its_own_name() {
     files.sort();
     known.sort();
     assert_eq!(known, files, "a dialect's file is named for its id");
+}
+
+/// What a built-in theme's file lacks of the roles, and what it has beside them.
+fn breaches_of_theme(name: &str, text: &str) -> Vec<String> {
+    let theme = match text.parse::<Table>() {
+        Ok(theme) => theme,
+        Err(error) => return vec![format!("themes/{name}: {error}")],
+    };
+    let empty = Table::new();
+    let roles = theme.get("roles").and_then(Value::as_table).unwrap_or(&empty);
+    let missing = ROLES.iter().filter(|(_, role)| !roles.contains_key(*role));
+    let mut breaches: Vec<_> =
+        missing.map(|(_, role)| format!("themes/{name} has no role '{role}'")).collect();
+    let unknown = roles.keys().filter(|role| ROLES.iter().all(|(_, known)| known != role));
+    breaches.extend(unknown.map(|role| format!("themes/{name}: there is no role '{role}'")));
+    if !theme.contains_key("ground") {
+        breaches.push(format!("themes/{name} has no ground"));
+    }
+    breaches
+}
+
+#[test]
+fn every_theme_has_every_role_by_itself() {
+    let mut breaches = vec![];
+    let mut names = vec![];
+    for entry in fs::read_dir(root().join("themes")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        breaches.extend(breaches_of_theme(&name, &read(&format!("themes/{name}"))));
+        names.push(name.replace(".toml", ""));
+    }
+    assert_none(&breaches);
+    names.sort();
+    assert_eq!(names, theme::built_in_names().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_theme_without_a_role_is_seen() {
+    let mut whole = "ground = {}\n[roles]\n".to_owned();
+    for (_, role) in ROLES {
+        whole += &format!("{role} = {{}}\n");
+    }
+    assert_eq!(breaches_of_theme("x.toml", &whole), [""; 0]);
+    assert_eq!(breaches_of_theme("x.toml", &whole.replace("guilty", "gulity")).len(), 2);
+    assert_eq!(breaches_of_theme("x.toml", &whole.replace("ground", "from")).len(), 1);
+    assert_eq!(breaches_of_theme("x.toml", "[roles").len(), 1);
 }
 
 #[test]
