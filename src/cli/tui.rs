@@ -15,6 +15,7 @@ use super::{Cli, EXIT_IO, EXIT_PANIC};
 use crate::app::App;
 use crate::config::{Config, default_config_file, unknown_name};
 use crate::recording::{Header, Recorder};
+use crate::theme::choice::{Environment, Wishes};
 use crate::tui::feed::Feed;
 use crate::tui::feed::live::live;
 use crate::tui::look::{Look, LookOptions};
@@ -41,8 +42,8 @@ pub(super) struct TuiArgs {
 /// How a screen looks and takes keys, whatever it shows.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ScreenArgs {
-    /// The colour theme
-    #[arg(long, value_name = "NAME")]
+    /// The colour theme: a name that 'headwater config theme' lists, or a file
+    #[arg(long, value_name = "NAME|FILE")]
     theme: Option<String>,
 
     /// Draw with ASCII characters alone
@@ -134,15 +135,9 @@ pub(super) fn live_feed(config: &Config, saved: &Saved, record: Option<PathBuf>)
 impl ScreenArgs {
     /// Colours and keys as they were asked for.
     pub(super) fn look(&self) -> Result<Look, Failure> {
-        let is_colourless =
-            self.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let options = LookOptions {
-            theme: self.theme.clone(),
-            keymap: self.keymap.clone(),
-            is_ascii: self.ascii,
-            is_colourless,
-        };
-        Ok(Look::load(&options)?)
+        let wishes = Wishes { theme: self.theme.clone(), is_colourless: self.no_color, is_ascii: self.ascii };
+        let options = LookOptions { wishes, keymap: self.keymap.clone() };
+        Ok(Look::load(&options, &Environment::of_process())?)
     }
 
     /// Shows a feed until somebody leaves; then the terminal is as it was.

@@ -7,18 +7,16 @@ use headwater_widgets::Glyphs;
 
 use crate::config::ConfigError;
 use crate::keymap;
+use crate::theme::choice::{Environment, Wishes, choose};
+use crate::theme::{Depth, Theme, after};
 
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct LookOptions {
-    /// The name of the theme; `None` for the usual one.
-    pub theme: Option<String>,
+    /// Colours and characters.
+    pub wishes: Wishes,
     /// The file that changes the keymap.
     pub keymap: Option<PathBuf>,
-    /// Whether only ASCII characters are drawn.
-    pub is_ascii: bool,
-    /// Whether no colour is used.
-    pub is_colourless: bool,
 }
 
 /// Colours, characters and keys.
@@ -26,15 +24,20 @@ pub struct LookOptions {
 pub struct Look {
     palette: Palette,
     theme: String,
+    depth: Depth,
+    glyphs: Glyphs,
     keys: Keymap,
 }
 
 impl Look {
-    /// Reads what was asked for. Fails with every mistake of a keymap's file.
-    pub fn load(options: &LookOptions) -> Result<Self, ConfigError> {
-        let glyphs = if options.is_ascii { Glyphs::Ascii } else { Glyphs::Unicode };
+    /// Reads what was asked for, as far as the terminal of this environment can show it. Fails with every mistake in
+    /// the file of a theme or a keymap.
+    pub fn load(options: &LookOptions, environment: &Environment) -> Result<Self, ConfigError> {
+        let choice = choose(&options.wishes, environment);
+        let (depth, glyphs) = (choice.depth, choice.glyphs);
+        let theme = Theme::load(&choice.theme)?;
         let keys = keymap::load(options.keymap.as_deref())?;
-        Ok(Self { palette: Palette::mono(glyphs), theme: "mono".to_owned(), keys })
+        Ok(Self { palette: theme.palette(depth, glyphs), theme: theme.name, depth, glyphs, keys })
     }
 
     /// The palette in force.
@@ -53,5 +56,9 @@ impl Look {
     }
 
     /// Takes the next theme.
-    pub fn next_theme(&mut self) {}
+    pub fn next_theme(&mut self) {
+        let theme = after(&self.theme);
+        self.palette = theme.palette(self.depth, self.glyphs);
+        self.theme = theme.name;
+    }
 }

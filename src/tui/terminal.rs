@@ -39,6 +39,9 @@ impl Terminal {
     pub fn open(has_mouse: bool) -> io::Result<Self> {
         let (width, height) = crossterm::terminal::size().unwrap_or_default();
         panic::install_hook();
+        // The theme obeys NO_COLOR. crossterm would too: it leaves out colours and keeps the sequence that they stood in,
+        // which resets bold and reversed.
+        crossterm::style::force_color_output(true);
         modes::enter(has_mouse)?;
         let area = Rect::new(0, 0, width, height);
         Ok(Self {
