@@ -6,7 +6,7 @@
 mod acting;
 mod banner;
 mod bar;
-pub(crate) mod connecting;
+mod connecting;
 mod head;
 mod overlay;
 mod status;

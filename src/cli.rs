@@ -128,8 +128,10 @@ fn nothing_before_a_command(matches: &clap::ArgMatches) -> Result<(), Failure> {
     match misplaced {
         None => Ok(()),
         Some(option) => {
-            let name = option.get_long().map_or_else(|| "a target".to_owned(), |long| format!("'--{long}'"));
-            Err(Failure::usage(format_args!("{name} stands before '{command}': write it after the command")))
+            let name = option.get_long().unwrap_or_default();
+            Err(Failure::usage(format_args!(
+                "'--{name}' stands before '{command}': write it after the command"
+            )))
         }
     }
 }

@@ -111,6 +111,9 @@ fn wrong_arguments_are_64_with_the_fix() {
     let not_ours = home.file("text", "hello");
     for (arguments, sentence) in [
         (&["tirage"][..], "unknown command 'tirage': did you mean 'triage'?"),
+        (&[], "Usage: headwater"),
+        (&["redis://h"], "are no terminal: look at the same targets with 'headwater triage'"),
+        (&["--theme", "dark", "triage", "redis://h"], "'--theme' stands before 'triage': write it after"),
         (&["triage", "--fro", "3s"], "unexpected argument '--fro'"),
         (&["triage", "--for", "soon"], "'soon' is not a span of time: write for example '1s'"),
         (&["triage", "--format", "yaml"], "[possible values: text, json, md]"),

@@ -26,8 +26,6 @@ pub enum Happening {
         /// Whether upwards.
         is_up: bool,
     },
-    /// The terminal has another size.
-    Resize(u16, u16),
     /// The terminal is looked at again.
     Focus,
 }
@@ -64,9 +62,9 @@ pub fn happening(event: Event) -> Option<Happening> {
             MouseEventKind::ScrollDown => Some(Happening::Wheel { is_up: false }),
             _ => None,
         },
-        Event::Resize(width, height) => Some(Happening::Resize(width, height)),
         Event::FocusGained => Some(Happening::Focus),
-        Event::FocusLost => None,
+        // Another size is a signal, which is listened for from before the first size is asked for.
+        Event::FocusLost | Event::Resize(..) => None,
     }
 }
 

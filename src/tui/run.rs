@@ -51,7 +51,7 @@ impl Face for Screen {
             Happening::Paste(text) => self.paste(&text, shown),
             Happening::Click(at) => self.click(at, shown),
             Happening::Wheel { is_up } => self.wheel(is_up, shown),
-            Happening::Resize(..) | Happening::Focus => vec![],
+            Happening::Focus => vec![],
         }
     }
 
@@ -129,6 +129,7 @@ pub(super) struct Run<F> {
 }
 
 fn open<F: Face>(face: F, feed: Feed, look: Look, has_mouse: bool) -> Result<Run<F>, (io::Error, Feed)> {
+    // Signals first: a size that changes after it was asked for is told.
     let opened = Signals::new().and_then(|signals| Ok((signals, Terminal::open(has_mouse)?, events()?)));
     match opened {
         Err(error) => Err((error, feed)),
@@ -203,6 +204,10 @@ impl<F: Face> Run<F> {
             Signal::HangUp => Some(Leave::TerminalGone),
             // Whoever let the process go on may have used the terminal in between.
             Signal::Continue => self.take_again(),
+            Signal::Resize => {
+                self.due = Instant::now();
+                self.terminal.resize().err().map(|_| Leave::TerminalGone)
+            }
         }
     }
 
@@ -213,11 +218,9 @@ impl<F: Face> Run<F> {
 
     async fn take(&mut self, happening: Happening) -> Option<Leave> {
         self.due = Instant::now();
-        match happening {
-            Happening::Resize(width, height) => self.terminal.resize(width, height),
+        if happening == Happening::Focus {
             // What others wrote over the screen meanwhile is wiped away.
-            Happening::Focus => self.terminal.forget(),
-            _ => {}
+            self.terminal.forget();
         }
         let effects = self.with_shown(|face, shown| face.take(happening, shown));
         for effect in effects {

@@ -13,6 +13,8 @@ pub enum Signal {
     HangUp,
     /// The process stood still and goes on.
     Continue,
+    /// The terminal has another size.
+    Resize,
 }
 
 /// Every signal that ends the process or had it stand still.
@@ -23,6 +25,7 @@ pub struct Signals {
     quit: unix::Signal,
     hang_up: unix::Signal,
     go_on: unix::Signal,
+    resize: unix::Signal,
 }
 
 /// SIGCONT, which has no name in tokio.
@@ -37,6 +40,7 @@ impl Signals {
             quit: unix::signal(SignalKind::quit())?,
             hang_up: unix::signal(SignalKind::hangup())?,
             go_on: unix::signal(SignalKind::from_raw(CONTINUE))?,
+            resize: unix::signal(SignalKind::window_change())?,
         })
     }
 
@@ -48,6 +52,7 @@ impl Signals {
             _ = self.quit.recv() => Signal::Terminate,
             _ = self.hang_up.recv() => Signal::HangUp,
             _ = self.go_on.recv() => Signal::Continue,
+            _ = self.resize.recv() => Signal::Resize,
         }
     }
 

@@ -37,10 +37,9 @@ pub struct Terminal {
 impl Terminal {
     /// Takes the terminal of standard input and output, and the mouse when it is wanted.
     pub fn open(has_mouse: bool) -> io::Result<Self> {
-        let (width, height) = crossterm::terminal::size().unwrap_or_default();
+        let (width, height) = crossterm::terminal::size()?;
         panic::install_hook();
-        // The theme obeys NO_COLOR. crossterm would too: it leaves out colours and keeps the sequence that they stood in,
-        // which resets bold and reversed.
+        // Themes obey NO_COLOR themselves; left to the library, bold and reversed would be lost with the colours.
         crossterm::style::force_color_output(true);
         modes::enter(has_mouse)?;
         let area = Rect::new(0, 0, width, height);
@@ -54,10 +53,12 @@ impl Terminal {
         })
     }
 
-    /// Takes another size; all of it is drawn anew.
-    pub fn resize(&mut self, width: u16, height: u16) {
+    /// Takes the size that the terminal has now; all of it is drawn anew.
+    pub fn resize(&mut self) -> io::Result<()> {
+        let (width, height) = crossterm::terminal::size()?;
         self.next = Buffer::empty(Rect::new(0, 0, width, height));
         self.is_unknown = true;
+        Ok(())
     }
 
     /// Has everything sent with the next frame, whatever is shown already.
@@ -135,9 +136,7 @@ impl Terminal {
     pub fn take_again(&mut self) -> io::Result<()> {
         modes::leave();
         modes::enter(self.has_mouse)?;
-        let (width, height) = crossterm::terminal::size()?;
-        self.resize(width, height);
-        Ok(())
+        self.resize()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Real Redis servers and clusters for tests: on free loopback ports, in folders of their own, gone with the
-//! value that started them, also when a test panics.
+//! Real Redis servers, clusters and terminals for tests: servers on free loopback ports and in folders of their own, all
+//! of it gone with the value that started it, also when a test panics.
 #![expect(clippy::panic, reason = "a test without its server cannot go on")]
 
 mod cluster;
@@ -7,6 +7,7 @@ pub mod http;
 pub mod oracle;
 mod readings;
 mod server;
+pub mod terminal;
 
 use std::time::{Duration, Instant};
 

@@ -25,7 +25,16 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "tests/support",
         name: "headwater-test-support",
-        may_use: &["headwater-engine", "prometheus-parse", "redis", "rustix", "tempfile", "tokio"],
+        may_use: &[
+            "headwater-engine",
+            "portable-pty",
+            "prometheus-parse",
+            "redis",
+            "rustix",
+            "tempfile",
+            "tokio",
+            "vt100",
+        ],
     },
 ];
 

@@ -25,18 +25,23 @@ fn headwater_arguments(line: &str) -> Option<Vec<&str>> {
     Some(rest.split_whitespace().collect())
 }
 
-/// Whether the words before the first value are a command: its help can be printed.
+/// Whether the words before the first value are a command: its help can be printed. Without any it is the screen of
+/// targets or of a configuration.
 fn is_command(arguments: &[&str]) -> bool {
     let is_word = |argument: &&&str| argument.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     let words: Vec<_> =
         arguments.iter().take_while(is_word).take_while(|word| !word.starts_with('-')).collect();
+    let Some(command) = words.first() else {
+        return arguments.first().is_some_and(|first| first.contains("://") || *first == "--config");
+    };
     // A scenario, rule or folder may follow the command; the command itself must be known.
     (1..=words.len()).rev().any(|count| {
-        Command::new(env!("CARGO_BIN_EXE_headwater"))
-            .args(&words[..count])
-            .arg("--help")
-            .output()
-            .is_ok_and(|output| output.status.success())
+        Command::new(env!("CARGO_BIN_EXE_headwater")).args(&words[..count]).arg("--help").output().is_ok_and(
+            |output| {
+                let usage = format!("Usage: headwater {command}");
+                output.status.success() && String::from_utf8_lossy(&output.stdout).contains(&usage)
+            },
+        )
     })
 }
 
@@ -108,6 +113,7 @@ fn a_breach_is_seen() {
     assert!(is_command(&["triage", "redis://x"]));
     assert!(is_command(&["config", "check", "--config"]));
     assert!(!is_command(&["traige", "redis://x"]));
+    assert!(is_command(&["redis://x", "http://y/metrics"]));
     assert!(!is_command(&["--no-such"]));
     assert_eq!(code_lines("a\n```sh\n# why\nscripts/test\n\nx\n```\nb\n"), ["scripts/test", "x"]);
     let uses = "```sh\nheadwater rules\n```\n";
