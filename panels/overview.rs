@@ -38,6 +38,9 @@ const WITH_MORE: u16 = 12;
 /// Rows of dependencies that come before what is only context of the verdict.
 const FIRST_DEPENDENCIES: u16 = 6;
 
+/// Rows that one dependency and one signal may take.
+const MOST_ROWS_EACH: u16 = 3;
+
 /// Rows of the time axis with its title.
 const AXIS: u16 = 3;
 
@@ -48,6 +51,8 @@ struct Overview {
     /// Where the rows of dependencies stand, and the first of them that is in sight.
     rows_at: Rect,
     first: usize,
+    /// Rows that each takes.
+    each: u16,
 }
 
 /// How the height is shared out, from the top.
@@ -117,7 +122,7 @@ impl Panel for Overview {
             return Outcome::Ignored;
         }
         let rows = dependencies::rows(view.snapshot);
-        let Some(row) = rows.get(self.first + usize::from(at.y - self.rows_at.y)) else {
+        let Some(row) = rows.get(self.first + usize::from((at.y - self.rows_at.y) / self.each.max(1))) else {
             return Outcome::Ignored;
         };
         self.cursor = Some(row.subject.clone());
@@ -139,14 +144,17 @@ impl Overview {
     ) {
         let mut below = area;
         let title_row = cut(&mut below, 1);
-        let height = usize::from(below.height);
+        let all = u16::try_from(rows.len()).unwrap_or(u16::MAX).max(signals::COUNT);
+        self.each = (below.height / all.max(1)).clamp(1, MOST_ROWS_EACH);
+        let height = usize::from(below.height / self.each);
         let cursor = self.place(rows);
         self.first = dependencies::first_in_sight(rows, cursor, height);
         self.rows_at = below;
         let hidden = rows.len().saturating_sub(height);
         let more = if hidden > 0 { format!("+{hidden} more") } else { String::new() };
         title::draw("Dependencies, upstream first", &more, view.palette, title_row, buffer);
-        dependencies::draw(rows, self.first, cursor, view.snapshot, view.palette, below, buffer);
+        let sight = dependencies::Sight { first: self.first, cursor, each: self.each };
+        dependencies::draw(rows, sight, view.snapshot, view.palette, below, buffer);
     }
 
     fn place(&self, rows: &[&SubjectVerdict]) -> Option<usize> {
@@ -243,6 +251,11 @@ fn shared_out(lines: &[lines::Line], dependencies: usize, palette: &Palette, are
     axis += take(u16::from(axis == AXIS - 1));
     verdict += take(height_of(Weight::Detail) - height_of(Weight::Context));
     shown += take((1 + all).saturating_sub(shown));
+    // What is left shows each dependency with its reason and each signal in full height.
+    if shown > all && side {
+        let more = (left / all.max(1)).min(MOST_ROWS_EACH - 1);
+        shown += more * all;
+    }
     // A title with nothing below it says nothing.
     if shown < 2 {
         verdict += std::mem::take(&mut shown);

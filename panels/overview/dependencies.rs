@@ -11,14 +11,19 @@ use headwater_engine::quantity::show;
 use headwater_engine::report::{SubjectVerdict, Verdict};
 use headwater_engine::wording::{data_age, verdict_word};
 use headwater_engine::{Kind, Snapshot, Subject};
+use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
+use ratatui::widgets::Widget;
 
 use crate::palette::{ColorRole, Palette, glyph_of, role_of};
 
 /// The widest that names may be before they are cut.
 const WIDEST_NAME: u16 = 24;
+
+/// Cells of glyph and word.
+const MARK: u16 = 11;
 
 /// A reason is shown where it has this many cells.
 const LEAST_REASON: u16 = 14;
@@ -40,11 +45,21 @@ pub(super) fn first_in_sight(rows: &[&SubjectVerdict], cursor: Option<usize>, he
     (kept + 1).saturating_sub(height).min(rows.len().saturating_sub(height))
 }
 
-/// Draws the rows from `first` on, as many as there is room for.
+/// What of the dependencies is in sight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    /// The first in sight.
+    pub(super) first: usize,
+    /// The one under the cursor.
+    pub(super) cursor: Option<usize>,
+    /// Rows that each takes: the first with its numbers, the others with its reason.
+    pub(super) each: u16,
+}
+
+/// Draws the dependencies in sight, as many as there is room for.
 pub(super) fn draw(
     rows: &[&SubjectVerdict],
-    first: usize,
-    cursor: Option<usize>,
+    sight: Sight,
     snapshot: &Snapshot,
     palette: &Palette,
     area: Rect,
@@ -52,11 +67,21 @@ pub(super) fn draw(
 ) {
     let names = rows.iter().map(|row| Span::raw(row.subject.as_str()).width()).max().unwrap_or(0);
     let names = u16::try_from(names).unwrap_or(WIDEST_NAME).min(WIDEST_NAME).min(area.width / 3);
-    for ((place, row), y) in rows.iter().enumerate().skip(first).zip(area.top()..area.bottom()) {
+    let places = (area.top()..area.bottom()).step_by(usize::from(sight.each.max(1)));
+    for ((place, row), y) in rows.iter().enumerate().skip(sight.first).zip(places) {
         let line = Rect { y, height: 1, ..area };
-        draw_row(row, names, snapshot, palette, line, buffer);
-        if cursor == Some(place) {
-            buffer.set_style(line, palette.style(ColorRole::Selected));
+        let reason_rows = sight.each.saturating_sub(1).min(area.bottom() - y - 1);
+        draw_row(row, names, reason_rows == 0, snapshot, palette, line, buffer);
+        if reason_rows > 0 {
+            let below = Rect { y: y + 1, height: reason_rows, ..area };
+            Hanging::new("", MARK, &row.reason)
+                .text_style(palette.style(ColorRole::Faint))
+                .glyphs(palette.glyphs)
+                .render(below, buffer);
+        }
+        if sight.cursor == Some(place) {
+            let height = 1 + reason_rows;
+            buffer.set_style(Rect { height, ..line }, palette.style(ColorRole::Selected));
         }
     }
 }
@@ -64,6 +89,7 @@ pub(super) fn draw(
 fn draw_row(
     row: &SubjectVerdict,
     names: u16,
+    is_alone: bool,
     snapshot: &Snapshot,
     palette: &Palette,
     line: Rect,
@@ -89,7 +115,9 @@ fn draw_row(
         }
     }
     let left = usize::from(line.width).saturating_sub(wide(&parts));
-    if parts.len() == 2 {
+    if !is_alone {
+        // The reason stands below.
+    } else if parts.len() == 2 {
         parts.push((format!(" {}", row.reason), ColorRole::Text));
     } else if left >= usize::from(LEAST_REASON) {
         parts.push((format!("  {}", row.reason), ColorRole::Faint));

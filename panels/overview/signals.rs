@@ -21,6 +21,9 @@ use crate::title;
 /// How many there are.
 pub(super) const COUNT: u16 = 5;
 
+/// The most rows that one signal takes; the last of several stays empty, so that curves do not touch.
+const MOST_ROWS_EACH: u16 = 3;
+
 /// How far back their curves go.
 const SPAN: Duration = Duration::from_secs(300);
 
@@ -42,8 +45,11 @@ pub(super) fn draw(snapshot: &Snapshot, palette: &Palette, area: Rect, buffer: &
     let minutes = SPAN.as_secs() / 60;
     title::draw("Five signals", &format!("{minutes} min"), palette, area, buffer);
     let five = snapshot.signals.iter().filter(|signal| signal.row.is_one_of_five);
-    for (signal, y) in five.zip(area.top().saturating_add(1)..area.bottom()) {
-        draw_one(signal, snapshot, palette, Rect { y, height: 1, ..area }, buffer);
+    let each = (area.height.saturating_sub(1) / COUNT).clamp(1, MOST_ROWS_EACH);
+    let places = (area.top().saturating_add(1)..area.bottom()).step_by(usize::from(each));
+    for (signal, y) in five.zip(places) {
+        let row = Rect { y, height: (each - 1).max(1).min(area.bottom() - y), ..area };
+        draw_one(signal, snapshot, palette, row, buffer);
     }
 }
 

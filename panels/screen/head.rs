@@ -71,8 +71,9 @@ pub(super) fn draw(
     let between = draw_end(&state, state_role, shown, second, buffer);
     let start = end.saturating_add(2);
     let demo = Rect { x: start, width: between.right().saturating_sub(start + 1), ..second };
-    if let Some(text) = shown.status.demo.as_ref().filter(|_| demo.width > 0 && demo.right() <= area.right())
-    {
+    // Where it does not fit whole, it has a row of its own.
+    let fits = |text: &&String| Span::raw(text.as_str()).width() <= usize::from(demo.width);
+    if let Some(text) = shown.status.demo.as_ref().filter(fits) {
         put(text, ColorRole::Faint, shown, demo, buffer);
     }
     2

@@ -32,6 +32,8 @@ impl State {
     fn of(source: &SourceState, snapshot: &Snapshot) -> Self {
         let is_fresh = source.last_data.is_some_and(|at| at >= snapshot.at - snapshot.settings.stale_after());
         match (&source.fault, source.late_since, source.last_data) {
+            // Who finds the nodes gives no numbers.
+            (None, None, None) if nodes_found(source, snapshot).is_some() => Self::Fresh,
             (Some(_), ..) if is_fresh => Self::Partial,
             (Some(_), ..) => Self::Fault,
             (None, Some(_), _) => Self::Late,
@@ -137,8 +139,14 @@ fn line(source: &SourceState, snapshot: &Snapshot) -> Line {
         commands: present(REDIS_OUR_COMMANDS),
         bytes: sum.reduce(|sum, value| sum + value),
         fetch_s: present(SCRAPE_TIME).or_else(|| present(REDIS_ANSWER_TIME)),
-        what: what(source, state),
+        what: what(source, state, snapshot),
     }
+}
+
+/// How many shards and nodes were found, of a source that looks for them.
+fn nodes_found(source: &SourceState, snapshot: &Snapshot) -> Option<(usize, usize)> {
+    let topology = snapshot.topologies.iter().find(|topology| topology.cluster == source.source)?;
+    Some((topology.shards.len(), topology.shards.iter().map(|shard| shard.nodes.len()).sum()))
 }
 
 /// What is said of a row in full, below the table.
@@ -149,7 +157,7 @@ pub(super) fn told(row: &Line) -> lines::Line {
 }
 
 /// What is to be said of it in one line.
-fn what(source: &SourceState, state: State) -> String {
+fn what(source: &SourceState, state: State, snapshot: &Snapshot) -> String {
     if let Some((since, fault)) = &source.fault {
         return format!("since {}: {}", since.clock(), fault.message);
     }
@@ -161,9 +169,11 @@ fn what(source: &SourceState, state: State) -> String {
         (State::Waiting, _) => "connecting: nothing has come yet".to_owned(),
         _ => {
             let lacks = source.unavailable.iter().map(|(what, why)| format!("without {what}: {why}"));
+            let finds = nodes_found(source, snapshot)
+                .map(|(shards, nodes)| format!("finds the nodes: {nodes} in {shards} shards"));
             let speaks: Vec<&str> = source.dialects.iter().map(|dialect| dialect.as_str()).collect();
             let speaks = (!speaks.is_empty()).then(|| format!("speaks {}", speaks.join(", ")));
-            lacks.chain(speaks).collect::<Vec<_>>().join("; ")
+            lacks.chain(finds).chain(speaks).collect::<Vec<_>>().join("; ")
         }
     }
 }

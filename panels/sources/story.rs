@@ -12,7 +12,7 @@ use headwater_engine::snapshot::SourceState;
 use headwater_engine::wording::{cost, verdict_word};
 use headwater_engine::{Kind, Snapshot, Subject};
 
-use super::row::rows;
+use super::row::{State, rows};
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, role_of};
 
@@ -32,9 +32,11 @@ pub(super) fn lines(id: &str, snapshot: &Snapshot) -> Vec<Line> {
         return vec![said("", format!("{id} is no source any more"))];
     };
     let mark = format!("{} {}", row.state.glyph(), row.state.word());
-    let age = row.age_s.map_or("it never gave data".to_owned(), |age| {
-        format!("newest data {} old", show(age, Unit::Seconds))
-    });
+    let age = match row.age_s {
+        Some(age) => format!("newest data {} old", show(age, Unit::Seconds)),
+        None if row.state == State::Fresh => row.what.clone(),
+        None => "it never gave data".to_owned(),
+    };
     lines.push(said(&mark, age).colored(row.state.role()));
     let Some(source) = snapshot.sources.iter().find(|source| source.source.as_str() == id) else {
         lines.push(said("", row.what));

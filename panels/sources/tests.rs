@@ -1,3 +1,4 @@
+use headwater_engine::reading::{Input, Reading};
 use headwater_widgets::Glyphs;
 
 use super::*;
@@ -80,6 +81,18 @@ fn refused_and_connecting() {
     ? waiting queue/ranker                          - connecting: nothing has come …
     ? waiting client/load                           - connecting: nothing has come …
     "#);
+}
+
+#[test]
+fn who_finds_the_nodes_and_gives_no_numbers_is_not_waited_for() {
+    let mut world = World::new();
+    world.run(3);
+    world.take(&Input::Reading(Reading::new(subject("redis/features"), world.now())));
+    world.run(3);
+    let snapshot = world.snapshot();
+    let rows = rows(&snapshot);
+    let finder = rows.iter().find(|row| row.id == "redis/features").unwrap();
+    assert_eq!((finder.state.word(), finder.what.as_str()), ("fresh", "finds the nodes: 3 in 3 shards"));
 }
 
 #[test]

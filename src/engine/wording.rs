@@ -1,6 +1,6 @@
 //! The words in which a report is told, the same on a screen, in a ticket and in a terminal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
 use crate::quantity;
@@ -200,18 +200,20 @@ pub fn cost(cost: &Cost) -> String {
     )
 }
 
-/// Groups by what is said, in the order of first mention.
+/// Groups by what is said, in the order of first mention; parts of what is in a group already are left out of it.
 fn grouped<'a, K: Ord + Copy>(rows: impl Iterator<Item = (&'a Subject, K)>) -> Vec<(Vec<&'a Subject>, K)> {
     let mut groups: Vec<(Vec<&Subject>, K)> = vec![];
-    let mut known: BTreeMap<K, usize> = BTreeMap::new();
+    let mut known: BTreeMap<K, (usize, BTreeSet<&Subject>)> = BTreeMap::new();
     for (subject, said) in rows {
-        let index = *known.entry(said).or_insert_with(|| {
+        let (index, members) = known.entry(said).or_insert_with(|| {
             groups.push((vec![], said));
-            groups.len() - 1
+            (groups.len() - 1, BTreeSet::new())
         });
-        let (subjects, _) = &mut groups[index];
-        if !subjects.iter().any(|whole| whole.contains(subject)) {
-            subjects.push(subject);
+        // A thousand shards may be in one group: each is looked for by its wholes, not among all the others.
+        let mut own = std::iter::successors(Some(subject.clone()), Subject::parent);
+        if !own.any(|whole| members.contains(&whole)) {
+            members.insert(subject);
+            groups[*index].0.push(subject);
         }
     }
     groups
