@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headwater_engine::reading::FaultKind;
 use headwater_engine::snapshot::SourceState;
-use headwater_engine::{Snapshot, Subject};
+use headwater_engine::{Kind, Moment, Snapshot, Subject};
 
 use crate::palette::ColorRole;
 
@@ -88,6 +88,24 @@ fn short(span: Duration) -> String {
     }
 }
 
+/// Data that is older than so many polling intervals, and than this span, is not what is going on now.
+const STALE_INTERVALS: u32 = 3;
+const STALE_AFTER: Duration = Duration::from_secs(3);
+
+/// When any target last gave data; Headwater itself is none.
+pub(crate) fn last_data(snapshot: &Snapshot) -> Option<Moment> {
+    let targets = snapshot.sources.iter().filter(|source| source.source.kind() != Kind::Observer);
+    targets.filter_map(|source| source.last_data).max()
+}
+
+/// Since when no target has told anything, when that is too long ago; `None` while numbers are fresh and while the
+/// first ones are waited for.
+pub(crate) fn silence(newest: Option<&Snapshot>, now: Moment) -> Option<Moment> {
+    let newest = newest?;
+    let last = last_data(newest)?;
+    (now.since(last) > STALE_AFTER.max(newest.settings.interval * STALE_INTERVALS)).then_some(last)
+}
+
 /// The state of one source in a snapshot, whose sources stand in the order of their names.
 pub(crate) fn source_of<'a>(snapshot: &'a Snapshot, subject: &Subject) -> Option<&'a SourceState> {
     let place = snapshot.sources.binary_search_by(|state| state.source.cmp(subject)).ok()?;
@@ -97,7 +115,7 @@ pub(crate) fn source_of<'a>(snapshot: &'a Snapshot, subject: &Subject) -> Option
 #[cfg(test)]
 mod tests {
     use headwater_engine::reading::{Event, Fault, Input, Reading, Value};
-    use headwater_engine::{Baselines, Engine, Moment, Settings, metric};
+    use headwater_engine::{Baselines, Engine, Settings, metric};
 
     use super::*;
 

@@ -10,6 +10,7 @@ mod data_state;
 mod example;
 mod gauge;
 pub mod keys;
+pub mod kiosk;
 mod lines;
 mod overview;
 mod page;
@@ -34,6 +35,7 @@ mod unseen_redis;
 
 pub use action::Action;
 pub use keys::{Command, Keymap, Stroke};
+pub use kiosk::Kiosk;
 pub use palette::{ColorRole, Palette};
 pub use panel::{Effect, PANELS, Panel, Play, View};
 pub use screen::{Feed, Screen, Shown, Status};

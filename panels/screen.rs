@@ -6,7 +6,7 @@
 mod acting;
 mod banner;
 mod bar;
-mod connecting;
+pub(crate) mod connecting;
 mod head;
 mod overlay;
 mod status;

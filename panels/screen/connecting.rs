@@ -9,7 +9,7 @@ use super::Shown;
 use crate::palette::ColorRole;
 
 /// Says who is waited for.
-pub(super) fn draw(shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn draw(shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
     if area.is_empty() {
         return;
     }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::report::Conclusion;
-use headwater_engine::{Kind, Moment, Snapshot};
+use headwater_engine::{Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use super::{Feed, Screen, Shown};
+use crate::data_state::silence;
 use crate::gauge::{multiple, value};
 use crate::keys::Command;
 use crate::palette::ColorRole;
@@ -24,10 +25,6 @@ const LONGEST_NAME: usize = 24;
 
 /// Below this width nothing says what the program is called.
 const NARROW: u16 = 50;
-
-/// Data that is older than so many polling intervals, and than this span, is not what is going on now.
-const STALE_INTERVALS: u32 = 3;
-const STALE_AFTER: Duration = Duration::from_secs(3);
 
 /// What stands in the first row after the name: the signal and the word before its value.
 const SIGNALS: &[(&str, &str)] = &[("p99", "p99 "), ("errors", "err "), ("requests", "")];
@@ -47,9 +44,10 @@ pub(super) fn draw(
         draw_parts(&parts(snapshot, area.width), shown, left, buffer);
         return 1;
     }
-    let left = match silence(shown) {
+    let left = match silence(shown.newest.map(AsRef::as_ref), shown.now) {
         Some(since) => {
-            let text = format!(" NO DATA for {} ", show(since.as_secs() as f64, Unit::Seconds));
+            let span = shown.now.since(since).as_secs() as f64;
+            let text = format!(" NO DATA for {} ", show(span, Unit::Seconds));
             draw_end(&text, ColorRole::Banner, shown, first, buffer)
         }
         None => first,
@@ -181,16 +179,6 @@ fn state(screen: &Screen, shown: &Shown<'_>) -> Part {
             (format!(" REPLAY x{}{how} ", show(*speed, Unit::Count)), ColorRole::Banner)
         }
     }
-}
-
-/// For how long no target has told anything, when that is too long; `None` while numbers are fresh and while the first
-/// ones are waited for.
-fn silence(shown: &Shown<'_>) -> Option<Duration> {
-    let newest = shown.newest?;
-    let targets = newest.sources.iter().filter(|source| source.source.kind() != Kind::Observer);
-    let last = targets.filter_map(|source| source.last_data).max()?;
-    let since = shown.now.since(last);
-    (since > STALE_AFTER.max(newest.settings.interval * STALE_INTERVALS)).then_some(since)
 }
 
 /// Writes groups of parts from the left, as many as fit whole; returns what is left of the row.

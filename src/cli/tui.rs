@@ -15,10 +15,10 @@ use super::{Cli, EXIT_IO, EXIT_PANIC};
 use crate::app::App;
 use crate::config::{Config, default_config_file, unknown_name};
 use crate::recording::{Header, Recorder};
-use crate::theme::choice::Wishes;
+use crate::theme::choice::{Environment, Wishes};
 use crate::tui::feed::Feed;
 use crate::tui::feed::live::live;
-use crate::tui::look::Look;
+use crate::tui::look::{Look, LookOptions};
 use crate::tui::run::{Ended, Face, Leave, run as show};
 use crate::tui::terminal::is_terminal;
 
@@ -42,8 +42,8 @@ pub(super) struct TuiArgs {
 /// How a screen looks and takes keys, whatever it shows.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ScreenArgs {
-    /// The colour theme, or the file of one [default: dark]
-    #[arg(long, value_name = "NAME")]
+    /// The colour theme: a name that 'headwater config theme' lists, or a file
+    #[arg(long, value_name = "NAME|FILE")]
     theme: Option<String>,
 
     /// Draw with ASCII characters alone
@@ -136,7 +136,8 @@ impl ScreenArgs {
     /// Colours and keys as they were asked for.
     pub(super) fn look(&self) -> Result<Look, Failure> {
         let wishes = Wishes { theme: self.theme.clone(), is_colourless: self.no_color, is_ascii: self.ascii };
-        Ok(Look::load(&wishes, self.keymap.as_deref())?)
+        let options = LookOptions { wishes, keymap: self.keymap.clone() };
+        Ok(Look::load(&options, &Environment::of_process())?)
     }
 
     /// Shows a feed until somebody leaves; then the terminal is as it was.

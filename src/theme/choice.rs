@@ -17,7 +17,7 @@ pub struct Wishes {
 
 /// What the environment says of the terminal; a variable that is empty is as if it was not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terminal {
+pub struct Environment {
     /// `TERM`.
     pub name: String,
     /// `COLORTERM`.
@@ -57,9 +57,9 @@ const HAVE_256: &[&str] = &[
 /// Terminals whose fonts have few characters beyond ASCII.
 const HAVE_FEW_GLYPHS: &[&str] = &["linux", "vt", "cons", "ansi"];
 
-impl Terminal {
-    /// What the environment of this process says.
-    pub fn of_environment() -> Self {
+impl Environment {
+    /// The environment of this process.
+    pub fn of_process() -> Self {
         let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(said);
         Self {
@@ -97,32 +97,28 @@ impl Terminal {
 
 /// What a terminal gets. `--no-color` goes before `--theme`, and what is asked for on the command line before
 /// `NO_COLOR`, as <https://no-color.org> has it.
-///
-/// Themes obey `NO_COLOR` by themselves, and the terminal library must be told so
-/// (`crossterm::style::force_color_output(true)`): its own way leaves out the colours and keeps the sequence that they
-/// stood in, which resets bold and reversed.
-pub fn choose(wishes: &Wishes, terminal: &Terminal) -> Choice {
-    let is_plain = matches!(terminal.name.as_str(), "" | "dumb") || !terminal.no_color.is_empty();
+pub fn choose(wishes: &Wishes, environment: &Environment) -> Choice {
+    let is_plain = matches!(environment.name.as_str(), "" | "dumb") || !environment.no_color.is_empty();
     let theme = match &wishes.theme {
         _ if wishes.is_colourless => MONO,
         Some(theme) => theme,
         None if is_plain => MONO,
         None => USUAL,
     };
-    let glyphs = if wishes.is_ascii { Glyphs::Ascii } else { terminal.glyphs() };
-    Choice { theme: theme.to_owned(), depth: terminal.depth(), glyphs }
+    let glyphs = if wishes.is_ascii { Glyphs::Ascii } else { environment.glyphs() };
+    Choice { theme: theme.to_owned(), depth: environment.depth(), glyphs }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn terminal(name: &str, colors: &str) -> Terminal {
-        Terminal {
+    fn environment(name: &str, colors: &str) -> Environment {
+        Environment {
             name: name.to_owned(),
             colors: colors.to_owned(),
             locale: "en_GB.UTF-8".to_owned(),
-            ..Terminal::default()
+            ..Environment::default()
         }
     }
 
@@ -144,7 +140,7 @@ mod tests {
             ("linux", "", Depth::Sixteen),
             ("", "", Depth::Sixteen),
         ] {
-            let choice = choose(&Wishes::default(), &terminal(name, colors));
+            let choice = choose(&Wishes::default(), &environment(name, colors));
             assert_eq!(choice.depth, depth, "{name} {colors}");
         }
     }
@@ -152,8 +148,8 @@ mod tests {
     #[test]
     fn no_color_is_obeyed_unless_a_theme_is_asked_for() {
         let theme = |wishes: &Wishes, no_color: &str, name: &str| {
-            let terminal = Terminal { no_color: no_color.to_owned(), ..terminal(name, "truecolor") };
-            choose(wishes, &terminal).theme
+            let environment = Environment { no_color: no_color.to_owned(), ..environment(name, "truecolor") };
+            choose(wishes, &environment).theme
         };
         let nothing = Wishes::default();
         let light = Wishes { theme: Some("light".to_owned()), ..Wishes::default() };
@@ -170,7 +166,7 @@ mod tests {
     fn characters_beyond_ascii_are_for_terminals_that_read_utf_8() {
         let glyphs = |locale: &str, name: &str, is_ascii: bool| {
             let wishes = Wishes { is_ascii, ..Wishes::default() };
-            choose(&wishes, &Terminal { locale: locale.to_owned(), ..terminal(name, "") }).glyphs
+            choose(&wishes, &Environment { locale: locale.to_owned(), ..environment(name, "") }).glyphs
         };
         assert_eq!(glyphs("C.UTF-8", "xterm", false), Glyphs::Unicode);
         assert_eq!(glyphs("de_DE.utf8", "xterm", false), Glyphs::Unicode);

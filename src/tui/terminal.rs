@@ -39,7 +39,8 @@ impl Terminal {
     pub fn open(has_mouse: bool) -> io::Result<Self> {
         let (width, height) = crossterm::terminal::size()?;
         panic::install_hook();
-        // Themes obey NO_COLOR themselves; left to the library, bold and reversed would be lost with the colours.
+        // The theme obeys NO_COLOR. crossterm would too: it leaves out colours and keeps the sequence that they stood in,
+        // which resets bold and reversed.
         crossterm::style::force_color_output(true);
         modes::enter(has_mouse)?;
         let area = Rect::new(0, 0, width, height);

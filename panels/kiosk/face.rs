@@ -1,0 +1,150 @@
+//! What a wall says above the panel: time, age, verdict and the five signals.
+
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use headwater_engine::report::Conclusion;
+use headwater_engine::signal::Signal;
+use headwater_engine::{Moment, Snapshot};
+use headwater_widgets::Hanging;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Span;
+use ratatui::widgets::Widget;
+
+use super::big;
+use crate::data_state::{last_data, silence};
+use crate::gauge::{multiple, value};
+use crate::palette::ColorRole;
+use crate::screen::{Shown, connecting};
+use crate::title;
+
+/// Rows that the panel below should have before anything above it is drawn bigger than it must.
+const LEAST_PANEL: u16 = 10;
+
+/// Draws it; returns what is left for the panel.
+pub(super) fn draw(shown: &Shown<'_>, title: &str, area: Rect, buffer: &mut Buffer) -> Rect {
+    let mut rest = take(area, draw_time(shown, area, buffer));
+    if let Some(since) = silence(shown.newest.map(AsRef::as_ref), shown.now) {
+        rest = take(rest, draw_silence(since, shown, rest, buffer));
+    }
+    let Some(snapshot) = shown.newest else {
+        connecting::draw(shown, rest, buffer);
+        return Rect { height: 0, ..rest };
+    };
+    rest = take(rest, draw_verdict(snapshot, shown, rest, buffer));
+    rest = take(rest, draw_signals(snapshot, shown, rest, buffer));
+    // A panel of two rows under a title says less than the verdict's own lines above.
+    if rest.height >= 3 {
+        title::draw(title, "", shown.palette, rest, buffer);
+        rest = take(rest, 1);
+    }
+    rest
+}
+
+/// What is below the first rows of an area.
+fn take(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+/// The clock and the age of the data, always in sight.
+fn draw_time(shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let last = shown.newest.and_then(|newest| last_data(newest));
+    let age = last.map_or_else(
+        || "no data yet".to_owned(),
+        |at| format!("data {} old", show(shown.now.since(at).as_secs() as f64, Unit::Seconds)),
+    );
+    let name = shown.newest.map_or("headwater", |newest| newest.report.name.as_str());
+    let text = format!("{} UTC   {age}   {name}", shown.now.clock());
+    big::draw(&text, None, shown.palette.style(ColorRole::Heading), shown.palette.glyphs, area, buffer)
+}
+
+/// That nothing comes any more, as wide as the wall.
+fn draw_silence(since: Moment, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let text = format!("NO DATA SINCE {}", since.clock());
+    let room = area.height.saturating_sub(LEAST_PANEL) / 2;
+    let size = big::size_for(text.len(), area.width.saturating_sub(2), room, shown.palette.glyphs);
+    let rows = size.map_or(1, |(_, tall)| tall).min(area.height);
+    let style = shown.palette.style(ColorRole::Banner);
+    let place = Rect { height: rows, ..area };
+    buffer.set_style(place, style);
+    let inside = Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(2), ..place };
+    big::draw(&text, size, style, shown.palette.glyphs, inside, buffer);
+    rows
+}
+
+/// What it comes to in big type, and who is guilty of what.
+fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let palette = shown.palette;
+    let report = &snapshot.report;
+    let (word, role) = match (report.conclusion, report.ended()) {
+        (Conclusion::Guilty, None) => ("INCIDENT", ColorRole::Guilty),
+        (Conclusion::Guilty, Some(_)) => ("INCIDENT ENDED", ColorRole::Suspect),
+        (Conclusion::Clear, _) => ("NOTHING GUILTY", ColorRole::Innocent),
+        (Conclusion::Blind, _) => ("NOT ALL IS SEEN", ColorRole::Unknown),
+        (Conclusion::NoTarget, _) => ("NO TARGET ANSWERS", ColorRole::Unknown),
+    };
+    let is_old = silence(Some(snapshot), shown.now).is_some();
+    // What was true when the data stopped is not the present.
+    let (word, role) = if is_old { (format!("{word}?"), ColorRole::Stale) } else { (word.to_owned(), role) };
+    let room = area.height.saturating_sub(LEAST_PANEL) / 2;
+    let size = big::size_for(word.chars().count(), area.width, room, palette.glyphs);
+    let rows = big::draw(&word, size, palette.style(role), palette.glyphs, area, buffer);
+    let below = take(area, rows);
+    let text = match report.suspects.first() {
+        Some(first) => format!("{}: {}", first.subject, first.sentence),
+        None => report.shape.sentence.clone(),
+    };
+    let part = Hanging::new("", 0, &text).text_style(palette.style(ColorRole::Text)).glyphs(palette.glyphs);
+    let wanted = part.height(below.width).min(2).min(below.height);
+    part.render(Rect { height: wanted, ..below }, buffer);
+    rows + wanted
+}
+
+/// The five signals side by side: names above values, as big as all of them can be.
+fn draw_signals(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
+    let palette = shown.palette;
+    let signals: Vec<&Signal> = snapshot.signals.iter().filter(|signal| signal.row.is_one_of_five).collect();
+    if signals.is_empty() || area.height < 2 {
+        return 0;
+    }
+    let width = area.width / signals.len() as u16;
+    let values: Vec<String> = signals.iter().map(|signal| value(signal)).collect();
+    // `no source` and `no data` are no numbers and stay small.
+    let longest = |is_told: &dyn Fn(&Signal) -> bool| {
+        let told = signals.iter().zip(&values).filter(|(signal, _)| is_told(signal));
+        told.map(|(_, value)| value.chars().count()).max()
+    };
+    let room = area.height.saturating_sub(LEAST_PANEL).saturating_sub(1);
+    let size = longest(&|signal| signal.now.is_some())
+        .and_then(|longest| big::size_for(longest, width.saturating_sub(2), room, palette.glyphs));
+    let mut rows = 1;
+    for (place, (signal, value)) in signals.iter().zip(&values).enumerate() {
+        let cell = Rect { x: area.x + width * place as u16, width: width.saturating_sub(1), ..area };
+        let times = multiple(signal);
+        let mut x = put(signal.row.name, palette.style(ColorRole::Label), cell, cell.x, buffer);
+        if !times.is_empty() {
+            x = put(" ", Style::new(), cell, x, buffer);
+            put(&times, palette.style(ColorRole::Guilty), cell, x, buffer);
+        }
+        let role = match (signal.now.is_some(), times.is_empty()) {
+            (false, _) => ColorRole::Unknown,
+            (true, true) => ColorRole::Heading,
+            (true, false) => ColorRole::Guilty,
+        };
+        let size = size.filter(|_| signal.now.is_some());
+        let drawn = big::draw(value, size, palette.style(role), palette.glyphs, take(cell, 1), buffer);
+        rows = rows.max(1 + drawn);
+    }
+    rows
+}
+
+/// Writes a text within a cell from `x` on; returns the cell after it.
+fn put(text: &str, style: Style, cell: Rect, x: u16, buffer: &mut Buffer) -> u16 {
+    let room = usize::from(cell.right().saturating_sub(x));
+    if room == 0 || Span::raw(text).width() > room && x > cell.x {
+        return x;
+    }
+    buffer.set_stringn(x, cell.y, text, room, style).0
+}
