@@ -93,6 +93,44 @@ fn assert_as_before(terminal: &Terminal) {
     assert!(!terminal.is_raw());
 }
 
+/// What was sent to set colours and attributes of characters, each as it stands between `ESC [` and `m`.
+fn attributes(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let sequences = text.split("\x1b[").skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+        rest[end..].starts_with('m').then(|| rest[..end].to_owned())
+    });
+    sequences.collect()
+}
+
+#[test]
+fn colours_are_those_that_the_environment_allows() {
+    let desk = Desk::new();
+    let home = desk.home.path().to_str().expect("temporary folders have plain names");
+    let sent = |more: &[(&str, &str)], arguments: &[&str]| {
+        let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, home));
+        let variables = [&variables[..], more].concat();
+        let target = desk.target();
+        let arguments = [&[target.as_str()], arguments].concat();
+        let program = Path::new(env!("CARGO_BIN_EXE_headwater"));
+        let mut terminal = Terminal::start(program, &arguments, desk.home.path(), (80, 24), &variables);
+        terminal.until_shown(VERDICT);
+        act(&mut terminal, Action::Quit);
+        assert_eq!(terminal.exit_code(), 0);
+        attributes(&terminal.bytes())
+    };
+    let has = |sent: &[String], start: &str| sent.iter().any(|sequence| sequence.starts_with(start));
+
+    let plain = sent(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], &[]);
+    assert!(!has(&plain, "38;") && !has(&plain, "48;"), "{plain:?}");
+    assert!(has(&plain, "1") && has(&plain, "7"), "{plain:?}");
+
+    let asked = sent(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")], &["--theme", "light"]);
+    assert!(has(&asked, "38;2;31;35;40"), "{asked:?}");
+    let indexed = sent(&[("NO_COLOR", ""), ("COLORTERM", "")], &[]);
+    assert!(has(&indexed, "38;5;") && !has(&indexed, "38;2;"), "{indexed:?}");
+}
+
 #[test]
 fn every_panel_opens_by_its_key() {
     let desk = Desk::new();
