@@ -5,31 +5,26 @@ mod compare;
 mod detail;
 mod head;
 mod lens;
+mod list;
 mod rows;
 mod scan;
+mod shared_link;
 mod told;
 
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Snapshot, Subject};
-use headwater_widgets::MarkedLine;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::widgets::Widget;
 
 use crate::action::Action;
-use crate::data_state::DataState;
-use crate::palette::{ColorRole, glyph_of, role_of};
+use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::table::Table;
-use crate::unseen_redis::{nothing, unseen_deployments};
-use columns::data_words;
 use compare::Pair;
-use head::{Texts, draw_texts};
 use lens::LENSES;
-use rows::{Line, has_link, lens_of, node_rows, shard_of, shard_rows};
+use rows::{Line, has_link, lens_of, node_rows, shard_of};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -39,13 +34,6 @@ pub(crate) const ROW: PanelRow = PanelRow {
     help: "every Redis shard over time, and which one differs",
     make: || Box::new(Shards::new()),
 };
-
-/// Deployments that are summed up above the rows.
-const MOST_HEADS: usize = 3;
-
-/// Below this height nothing but rows is drawn, and below this one no line about the row under the cursor.
-const HEIGHT_FOR_HEAD: u16 = 5;
-const HEIGHT_FOR_FOOT: u16 = 9;
 
 struct Shards {
     list: Table<Line>,
@@ -81,96 +69,6 @@ impl Shards {
             is_led: false,
             scrolled: 0,
         }
-    }
-
-    /// Puts the cursor on the shard that is accused most, until somebody moves it.
-    fn lead(&mut self, lines: &[Line]) {
-        let accused = lines.iter().filter(|line| line.verdict <= Verdict::Suspect);
-        if let Some(worst) = accused.min_by_key(|line| line.verdict).filter(|_| !self.is_led) {
-            self.list.select(worst.subject.as_str());
-        }
-    }
-
-    fn rows(&self, snapshot: &Snapshot) -> Vec<Line> {
-        let mut lines = shard_rows(snapshot, lens_of(self.lens, snapshot));
-        if let Some(marked) = &self.marked {
-            for line in lines.iter_mut().filter(|line| line.subject == *marked) {
-                line.is_marked = true;
-            }
-        }
-        lines
-    }
-
-    fn draw_list(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let mut lines = self.rows(view.snapshot);
-        self.lead(&lines);
-        self.list.leave_out(left_out(view.snapshot, &lines));
-        let places = self.list.cells_of(columns::STRIP, area.width);
-        rows::give_strips(&mut lines, view.snapshot, places);
-        let Some(first) = lines.first() else {
-            return draw_sentences(&nothing(view.snapshot), view, area, buffer);
-        };
-        let mut rest = area;
-        if area.height >= HEIGHT_FOR_HEAD {
-            let (strip, link) = (first.strip, first.link);
-            for texts in self.heads(view, &lines, usize::from(area.height / HEIGHT_FOR_HEAD)) {
-                draw_texts(&texts, view, row_of(&mut rest), buffer);
-            }
-            let mut legend = head::legend(view, &strip, link);
-            legend.extend(self.order_texts(view, &lines));
-            draw_texts(&legend, view, row_of(&mut rest), buffer);
-        }
-        if area.height >= HEIGHT_FOR_FOOT {
-            rest.height -= 1;
-            let foot = Rect { y: rest.bottom(), height: 1, ..rest };
-            self.draw_foot(view, &lines, foot, buffer);
-        }
-        self.list.draw(&lines, view, rest, buffer);
-    }
-
-    /// A line for each deployment, then for each that is awaited; what there is no room for is counted.
-    fn heads(&self, view: &View<'_>, lines: &[Line], most: usize) -> Vec<Texts> {
-        let topologies = view.snapshot.topologies.iter().enumerate();
-        let of_group =
-            |group: usize| lines.iter().filter(move |line| line.group == group).collect::<Vec<_>>();
-        let mut heads: Vec<Texts> = topologies
-            .map(|(group, topology)| head::deployment(view, &topology.cluster, &of_group(group)))
-            .collect();
-        let awaited = unseen_deployments(view.snapshot).into_iter();
-        heads.extend(awaited.map(|text| vec![(text, view.palette.style(ColorRole::Unknown))]));
-        let most = most.clamp(1, MOST_HEADS);
-        let more = heads.len().saturating_sub(most);
-        heads.truncate(most);
-        if let (Some(last), true) = (heads.last_mut(), more > 0) {
-            let text = format!("+{more} more deployments");
-            last.insert(1, (text, view.palette.style(ColorRole::Faint)));
-        }
-        heads
-    }
-
-    fn order_texts(&self, view: &View<'_>, lines: &[Line]) -> Texts {
-        let style = view.palette.style(ColorRole::Faint);
-        let filtered = self.list.filter().map(|_| format!("{} shards", self.list.count_words(lines)));
-        self.list.order_words().into_iter().chain(filtered).map(|text| (text, style)).collect()
-    }
-
-    /// What is said of the row under the cursor: its address and its verdict's reason.
-    fn draw_foot(&self, view: &View<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) {
-        let Some(line) = self.list.selected(lines) else { return };
-        let mut text = row_words(line);
-        if let Some(marked) = &self.marked {
-            text = match view.keys.key_of(Action::Compare) {
-                key if !key.is_empty() && *marked != line.subject => {
-                    format!("{key}: beside {marked}   {text}")
-                }
-                _ => format!("{marked} is marked   {text}"),
-            };
-        }
-        MarkedLine::new(glyph_of(line.verdict), verdict_word(line.verdict), &text)
-            .mark_style(view.palette.style(role_of(line.verdict)))
-            .text_style(view.palette.style(ColorRole::Text))
-            .glyphs(view.palette.glyphs)
-            .render(area, buffer);
     }
 
     /// The shard that actions are about: the open one, else the one under the cursor.
@@ -378,28 +276,6 @@ impl Panel for Shards {
             None => self.open = Open::List,
         }
     }
-}
-
-/// Columns that would say the same in every row: a share of a link that nobody declared, data that is all fresh.
-fn left_out(snapshot: &Snapshot, lines: &[Line]) -> &'static [&'static str] {
-    let is_all_fresh = lines.iter().all(|line| data_words(line).0 == DataState::Fresh.words());
-    match (has_link(snapshot), is_all_fresh) {
-        (true, true) => &["data"],
-        (true, false) => &[],
-        (false, true) => &["link", "data"],
-        (false, false) => &["link"],
-    }
-}
-
-/// `features#2 10.0.3.14:6379 +1 replica: its link is full`.
-fn row_words(line: &Line) -> String {
-    let replicas = match line.replicas {
-        0 => String::new(),
-        1 => " +1 replica".to_owned(),
-        many => format!(" +{many} replicas"),
-    };
-    let address = if line.address().is_empty() { "no primary known" } else { line.address() };
-    format!("{} {address}{replicas}: {}", line.name, line.reason)
 }
 
 /// One row for the clipboard.

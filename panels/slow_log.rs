@@ -115,7 +115,7 @@ impl SlowLog {
             return Outcome::Done;
         }
         if self.logged(snapshot).all(|(_, entry)| entry.arguments.is_empty()) {
-            let why = "no entry has arguments besides its key: they are collected only if the configuration says so";
+            let why = "no arguments were collected: slow_arguments = true in the configuration collects them";
             return Outcome::Refused(why.to_owned());
         }
         self.shows_arguments = true;

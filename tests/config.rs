@@ -44,6 +44,12 @@ fn a_configuration_gives_targets_and_components() {
     assert_eq!(config.settings.interval, Duration::from_millis(500));
     assert_eq!(config.redis[0].seeds, ["127.0.0.1:7000", "127.0.0.1:7001"]);
     assert_eq!(config.metrics.len(), 2);
+    assert!(
+        !config.redis[0].show_arguments,
+        "arguments of slow commands stay where they are unless asked for"
+    );
+    let asked = GOOD.replacen("link =", "slow_arguments = true\nlink =", 1);
+    assert!(Config::parse(&asked, "hw.toml").unwrap().redis[0].show_arguments);
     let seen: Vec<_> = config
         .settings
         .components

@@ -65,6 +65,9 @@ async fn slow_commands_are_told_once_with_what_came_before() {
     for _ in 0..2 {
         readings.until("one more look", |reading| value_of(reading, metric::REDIS_SLOW).is_some()).await;
     }
+    let thresholds: Vec<f64> =
+        readings.log.iter().filter_map(|reading| value_of(reading, metric::REDIS_SLOW_THRESHOLD)).collect();
+    assert_eq!(thresholds, [0.0], "the threshold is told once in a while");
     let entries: Vec<_> = readings.log.iter().flat_map(slow_commands).collect();
     for key in ["before", "evil\\x1b[31m"] {
         let of_key =

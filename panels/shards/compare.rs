@@ -12,8 +12,9 @@ use ratatui::widgets::Widget;
 
 use super::head::{self, draw_texts};
 use super::lens::{LENSES, Lens};
+use super::list::row_words;
 use super::rows::{Line, give_strips, has_link, lens_of, shard_rows};
-use super::{Shards, put, row_of, row_words};
+use super::{Shards, put, row_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::table::{Cell, Column, Row, Width};

@@ -1,17 +1,18 @@
 //! What is known of each shard and node at the moment that is shown.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use headwater_engine::metric::{
     Metric, MetricName, REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, REDIS_KEYS,
     REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT, REDIS_SLOW,
 };
-use headwater_engine::reading::{Node, NodeHealth, Shard, Topology};
+use headwater_engine::reading::{Node, NodeHealth, Shard};
 use headwater_engine::report::{SubjectVerdict, Verdict};
 use headwater_engine::store::Seen;
 use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::lens::{Full, LENSES, Lens};
+use super::shared_link::{share_link, shared_links};
 use crate::data_state::{DataState, source_of};
 use crate::strip_bins::{Bins, round_up};
 use crate::table::Row;
@@ -62,7 +63,7 @@ pub(super) struct Line {
     /// The nodes whose bytes go over the same link, when there are others than its own.
     pub(super) on_its_link: Vec<Subject>,
     /// Their bytes together.
-    shared_load: Option<Seen>,
+    pub(super) shared_load: Option<Seen>,
     numbers: [Option<Seen>; 12],
     present_from: Moment,
 }
@@ -285,62 +286,6 @@ pub(super) fn give_strips(lines: &mut [Line], snapshot: &Snapshot, places: u16) 
     for line in lines {
         line.strip = Strip { lens, full, bins };
     }
-}
-
-/// The nodes of a host that share its declared link, with the bytes of all of them.
-struct SharedLink<'a> {
-    nodes: Vec<&'a Subject>,
-    load: Option<Seen>,
-}
-
-/// The hosts with more than one node, where the nodes of a host share a declared link.
-fn shared_links<'a>(snapshot: &Snapshot, topology: &'a Topology) -> BTreeMap<&'a str, SharedLink<'a>> {
-    let component = snapshot.settings.component(&topology.cluster);
-    let mut hosts: BTreeMap<&str, SharedLink<'_>> = BTreeMap::new();
-    if component.is_none_or(|component| component.link.is_none() || !component.link_shared_by_host) {
-        return hosts;
-    }
-    for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {
-        let host = hosts.entry(host_of(&node.subject));
-        host.or_insert(SharedLink { nodes: vec![], load: None }).nodes.push(&node.subject);
-    }
-    hosts.retain(|_, host| host.nodes.len() > 1);
-    for host in hosts.values_mut() {
-        host.load = load_of(snapshot, &host.nodes);
-    }
-    hosts
-}
-
-/// The greater of the bytes into and out of the link of these nodes together; a node without fresh numbers adds none.
-fn load_of(snapshot: &Snapshot, nodes: &[&Subject]) -> Option<Seen> {
-    let present_from = snapshot.at - snapshot.settings.stale_after();
-    let (mut input, mut output, mut newest) = (0.0, 0.0, None);
-    for node in nodes {
-        for (name, _, trace) in snapshot.history.traces(node) {
-            let way = match name {
-                MetricName::Known(REDIS_NET_IN | REDIS_NET_REPL_IN) => &mut input,
-                MetricName::Known(REDIS_NET_OUT | REDIS_NET_REPL_OUT) => &mut output,
-                _ => continue,
-            };
-            if let Some(seen) = trace.latest_at(snapshot.at).filter(|seen| seen.at >= present_from) {
-                *way += seen.value;
-                newest = newest.max(Some(seen.at));
-            }
-        }
-    }
-    Some(Seen { value: f64::max(input, output), at: newest? })
-}
-
-fn host_of(node: &Subject) -> &str {
-    let address = node.address().unwrap_or_default();
-    address.rsplit_once(':').map_or(address, |(host, _)| host)
-}
-
-/// Counts the other nodes on its host to a row whose link they share.
-fn share_link(line: &mut Line, hosts: &BTreeMap<&str, SharedLink<'_>>) {
-    let Some(host) = line.node.as_ref().and_then(|node| hosts.get(host_of(node))) else { return };
-    line.on_its_link = host.nodes.iter().map(|node| (*node).clone()).collect();
-    line.shared_load = host.load;
 }
 
 /// `features#2`; of a long name the middle is left out, because its number tells shards apart.

@@ -100,6 +100,11 @@ pub(super) struct RedisTable {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({ "10.0.0.1:6379": "127.0.0.1:7001" }))]
     pub(super) address_map: BTreeMap<String, String>,
+
+    /// Whether to collect the arguments of slow commands beside their keys: they may hold what nobody should read, and
+    /// they are recorded.
+    #[schemars(example = false)]
+    pub(super) slow_arguments: Option<bool>,
 }
 
 /// What a network link belongs to.

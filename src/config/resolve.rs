@@ -230,6 +230,7 @@ fn redis_spec(
         }
     }
     spec.address_map.clone_from(&table.address_map);
+    spec.show_arguments = table.slow_arguments.unwrap_or(false);
     Some(spec)
 }
 

@@ -333,6 +333,17 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_is_read_in_seconds_and_what_is_none_is_not_zero() {
+        let threshold = |wire: &str| read_threshold(&redis::parse_redis_value(wire.as_bytes()).unwrap());
+        let pair = |value: &str| format!("*2\r\n$23\r\n{SLOWER_THAN}\r\n${}\r\n{value}\r\n", value.len());
+        assert_eq!(threshold(&pair("10000")), Some(0.01));
+        assert!(threshold(&pair("-1")).is_some_and(|seconds| seconds < 0.0));
+        assert_eq!(threshold(&pair("nan")), None);
+        assert_eq!(threshold(&pair("")), None);
+        assert_eq!(threshold("*0\r\n"), None);
+    }
+
+    #[test]
     fn longer_and_shorter_entries_have_the_same_meaning() {
         let wire = "*4\r\n*4\r\n:7\r\n:100\r\n:9\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n\
                     *6\r\n:6\r\n:100\r\n:9\r\n*2\r\n$3\r\nget\r\n$1\r\nb\r\n$3\r\nc:1\r\n$3\r\napp\r\n\
