@@ -81,6 +81,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Command>)> {
         ("In tables", actions(Scope::Table)),
         ("On the panels that name them", actions(Scope::Panel)),
         ("While a recording is replayed", actions(Scope::Replay)),
+        ("On the kiosk, which takes no other key", actions(Scope::Kiosk)),
     ]
 }
 

@@ -11,17 +11,16 @@ use crate::action::Action;
 use crate::palette::ColorRole;
 
 /// Below this height of the screen only what is not the present is said.
-const LEAST_FOR_ORIGIN: u16 = 14;
-
-/// Cells that the head may need beside the names of the panels before it says what runs.
-const LONGEST_STATE: u16 = 24;
+const LEAST_FOR_DEMO: u16 = 14;
 
 /// Draws the rows at the top of an area on a screen of this height; returns how many rows it took.
 pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect, buffer: &mut Buffer) -> u16 {
     let mut rows = vec![];
     rows.extend(time(screen, shown).map(|text| (text, ColorRole::Banner)));
-    if height >= LEAST_FOR_ORIGIN {
-        rows.extend(origin(shown, area.width).map(|text| (text.clone(), ColorRole::Label)));
+    if height >= LEAST_FOR_DEMO {
+        // What the head has no room to say whole.
+        let demo = shown.status.demo.clone().filter(|_| head::demo(screen, shown, screen.area).is_none());
+        rows.extend(demo.map(|text| (text, ColorRole::Label)));
     }
     // One row at least is left to the panel.
     rows.truncate(usize::from(area.height.saturating_sub(1)));
@@ -53,13 +52,4 @@ fn time(screen: &Screen, shown: &Shown<'_>) -> Option<String> {
         let on = key(Action::Freeze);
         format!("FROZEN since {at}, {behind} ago; new data come in behind:   {on} go on")
     })
-}
-
-/// What runs in a demo, where the head has no room to say it whole.
-fn origin<'a>(shown: &Shown<'a>, width: u16) -> Option<&'a String> {
-    let demo = shown.status.demo.as_ref()?;
-    let row = Rect { width, height: u16::MAX, ..Rect::ZERO };
-    let tabs = head::tabs(shown, row).last().map_or(0, |(_, tab, _)| tab.right());
-    let room = usize::from(width.saturating_sub(tabs + LONGEST_STATE));
-    (Span::raw(demo.as_str()).width() > room).then_some(demo)
 }

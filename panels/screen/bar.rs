@@ -129,13 +129,16 @@ fn keys(screen: &Screen, shown: &Shown<'_>) -> Vec<(String, &'static str)> {
         _ => action.row().short,
     };
     let named = actions.into_iter().map(|action| (shown.keys.key_of(action), word(action)));
-    named.filter(|(key, _)| !key.is_empty()).collect()
+    // An arrow key that is called as its action is named once.
+    let once = named.map(|(key, what)| if key == what { (key, "") } else { (key, what) });
+    once.filter(|(key, _)| !key.is_empty()).collect()
 }
 
 /// Draws the keys that fit whole; those that are always there are kept when others must go.
 fn draw_keys(keys: &[(String, &str)], shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) {
     let width = |(key, what): &(String, &str)| {
-        (Span::raw(key.as_str()).width() + 1 + Span::raw(*what).width()) as u16
+        let what = Span::raw(*what).width();
+        (Span::raw(key.as_str()).width() + what + usize::from(what > 0)) as u16
     };
     let mut kept: Vec<&(String, &str)> = vec![];
     let mut room = row.width;
@@ -151,8 +154,9 @@ fn draw_keys(keys: &[(String, &str)], shown: &Shown<'_>, row: Rect, buffer: &mut
     }
     let mut x = row.x;
     for item in keys.iter().filter(|item| kept.iter().any(|kept| std::ptr::eq(*kept, *item))) {
+        let gap = if item.1.is_empty() { "" } else { " " };
         for (text, role) in
-            [(item.0.as_str(), ColorRole::Key), (" ", ColorRole::Faint), (item.1, ColorRole::Faint)]
+            [(item.0.as_str(), ColorRole::Key), (gap, ColorRole::Faint), (item.1, ColorRole::Faint)]
         {
             let room = usize::from(row.right().saturating_sub(x));
             (x, _) = buffer.set_stringn(x, row.y, text, room, shown.palette.style(role));

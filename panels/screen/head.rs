@@ -59,22 +59,27 @@ pub(super) fn draw(
             draw_end(&clock, ColorRole::Faint, shown, left, buffer);
         }
     }
-    let mut end = area.x;
     for (place, tab, text) in tabs(shown, area) {
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
         buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
-        end = tab.right().max(end);
     }
-    let second = Rect { y: area.y + 1, ..first };
-    let between = draw_end(&state, state_role, shown, second, buffer);
-    let start = end.saturating_add(2);
-    let demo = Rect { x: start, width: between.right().saturating_sub(start + 1), ..second };
-    // Where it does not fit whole, it has a row of its own.
-    let fits = |text: &&String| Span::raw(text.as_str()).width() <= usize::from(demo.width);
-    if let Some(text) = shown.status.demo.as_ref().filter(fits) {
-        put(text, ColorRole::Faint, shown, demo, buffer);
+    draw_end(&state, state_role, shown, Rect { y: area.y + 1, ..first }, buffer);
+    if let Some((text, place)) = demo(screen, shown, area) {
+        put(text, ColorRole::Faint, shown, place, buffer);
     }
     2
+}
+
+/// What must be said of a demo, and where there is room for the whole of it beside the list of panels; `None` where
+/// there is none.
+pub(super) fn demo<'a>(screen: &Screen, shown: &Shown<'a>, area: Rect) -> Option<(&'a str, Rect)> {
+    let text = shown.status.demo.as_deref()?;
+    let start = tabs(shown, area).last()?.1.right().saturating_add(2);
+    let (state, _) = state(screen, shown);
+    let end = usize::from(area.right()).saturating_sub(Span::raw(state.as_str()).width() + 1);
+    let room = end.saturating_sub(usize::from(start));
+    let place = Rect { x: start, y: area.y + 1, width: u16::try_from(room).unwrap_or(u16::MAX), height: 1 };
+    (Span::raw(text).width() <= room).then_some((text, place))
 }
 
 /// The list of panels: each one's place in the table, its cells and its text. Clicks are looked up in it too.

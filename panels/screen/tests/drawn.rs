@@ -42,6 +42,19 @@ fn before_the_first_verdict_it_says_who_is_waited_for() {
 }
 
 #[test]
+fn what_a_demo_says_of_itself_stands_once_and_whole() {
+    let mut desk = Rehearsal::after(3);
+    let text = "demo: a recording of the hot-shard lab, because redis-server is not in PATH";
+    desk.status.demo = Some(text.into());
+    for (width, below_head) in [(80, 1), (160, 0)] {
+        let drawn = desk.drawn(width, 24);
+        assert_eq!(drawn.matches(text).count(), 1, "{width}: {drawn}");
+        assert_eq!(drawn.matches("demo:").count(), 1, "{width}: {drawn}");
+        assert_eq!(desk.screen.body().y, 2 + below_head);
+    }
+}
+
+#[test]
 fn the_bar_tells_what_can_be_pressed_at_any_width() {
     let mut desk = Rehearsal::after(3);
     insta::assert_snapshot!(desk.bar(), @"space freeze  [ earlier  : command  y copy  m mark  n note  ? help  q quit");
