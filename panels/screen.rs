@@ -142,6 +142,8 @@ impl Screen {
         if self.overlay.is_some() {
             return vec![];
         }
+        self.notice = None;
+        self.hint = None;
         let tabs = head::tabs(shown, self.area);
         if let Some((place, ..)) = tabs.into_iter().find(|(_, tab, _)| tab.contains(at)) {
             self.show(place);
@@ -152,13 +154,15 @@ impl Screen {
         self.settle(asked).unwrap_or_default()
     }
 
-    /// Takes one notch of the mouse wheel.
+    /// Takes one notch of the mouse wheel; a panel that does not move says nothing of it.
     pub fn wheel(&mut self, is_up: bool, shown: &Shown<'_>) -> Vec<Effect> {
         if let Some(overlay) = &mut self.overlay {
             overlay.wheel(is_up);
             return vec![];
         }
-        self.act(if is_up { Action::Up } else { Action::Down }, shown)
+        let action = if is_up { Action::Up } else { Action::Down };
+        let asked = self.ask_panel(action, shown);
+        self.settle(asked).unwrap_or_default()
     }
 
     /// Takes a command, from a key or from the command line.

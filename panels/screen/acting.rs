@@ -8,13 +8,18 @@ use crate::panel::{Effect, Intent, Outcome, PANELS, Play};
 impl Screen {
     /// Asks the panel first, then the screen.
     pub(super) fn act(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
-        let asked = match self.snapshot(shown) {
+        let asked = self.ask_panel(action, shown);
+        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
+    }
+
+    /// What the panel that is open makes of an action; nothing before the first snapshot.
+    pub(super) fn ask_panel(&mut self, action: Action, shown: &Shown<'_>) -> Outcome {
+        match self.snapshot(shown) {
             Some(snapshot) if action.row().scope != Scope::Replay => {
                 self.panels[self.active].act(action, &view(shown, &snapshot))
             }
             _ => Outcome::Ignored,
-        };
-        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
+        }
     }
 
     /// Does what a panel wants; `None` when it ignored what it was told.
@@ -73,7 +78,10 @@ impl Screen {
             Action::Step | Action::Faster | Action::Slower => {
                 self.say("this works while a recording is replayed; here the numbers are live", false);
             }
-            _ => self.say(format!("'{}' does nothing here", action.row().name), false),
+            _ => {
+                let key = shown.keys.key_of(Action::Help);
+                self.say(format!("'{}' does nothing here; {key} shows what does", action.row().name), false);
+            }
         }
         vec![]
     }

@@ -198,6 +198,9 @@ fn the_panel_is_asked_first_and_its_detail_is_left_before_its_filter() {
     assert_eq!(desk.press("y"), [Effect::Copy("gamma".into())]);
     desk.with(|screen, shown| screen.wheel(true, shown));
     assert_eq!(desk.press("y"), [Effect::Copy("beta".into())]);
+    desk.press("1");
+    desk.with(|screen, shown| screen.wheel(true, shown));
+    assert!(desk.screen.notice.is_none(), "a wheel that moves nothing says nothing");
 }
 
 #[test]

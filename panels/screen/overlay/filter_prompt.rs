@@ -116,9 +116,8 @@ impl Overlay for FilterPrompt {
                 around.panel.set_filter(self.before.clone());
                 return Step::Close;
             }
-            Key::Enter if self.error.is_some() => {
-                return Step::Explain("mend the filter first, or press esc".to_owned());
-            }
+            // What is wrong stands below it already.
+            Key::Enter if self.error.is_some() => {}
             Key::Enter => return Step::Filtered(self.entry.text().trim().to_owned()),
             Key::Up => self.recall(true, around),
             Key::Down => self.recall(false, around),
