@@ -1,5 +1,7 @@
 //! A small deployment that is driven through a real engine, for the tests of panels.
 
+mod drawing;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +13,8 @@ use headwater_engine::reading::{
 };
 use headwater_engine::settings::{Baselines, Component, Settings};
 use headwater_engine::{Engine, Moment, RemoteText, Snapshot, Subject};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
-use crate::keys::{Command, Keymap, Stroke};
-use crate::palette::Palette;
-use crate::panel::{PANELS, Panel, View};
+pub(crate) use drawing::{drawn, keys, text_of};
 
 /// The first second: 14:06:00 UTC of some day.
 pub(crate) const BEGAN: Moment = Moment(1_772_633_160_000);
@@ -291,33 +289,4 @@ fn topology() -> Topology {
         Shard { subject, slots: vec![], nodes: vec![node] }
     };
     Topology { cluster: subject("redis/features"), clustered: true, shards: (0..3).map(shard).collect() }
-}
-
-/// The keys that the tests of panels press.
-pub(crate) fn keys() -> Keymap {
-    let digits =
-        (0..PANELS.len()).map(|place| (Stroke::parse(&format!("{}", place + 1)), Command::Show(place)));
-    Keymap::new(digits.filter_map(|(stroke, command)| Some((stroke?, command))).collect())
-}
-
-/// What a panel looks like at this size, line by line.
-pub(crate) fn drawn(
-    panel: &mut dyn Panel,
-    snapshot: &Snapshot,
-    palette: &Palette,
-    width: u16,
-    height: u16,
-) -> String {
-    let keys = keys();
-    let view = View { snapshot, now: snapshot.at, palette, keys: &keys };
-    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    panel.draw(&view, buffer.area, &mut buffer);
-    text_of(&buffer)
-}
-
-/// The text of a buffer, without blanks at the ends of its lines.
-pub(crate) fn text_of(buffer: &Buffer) -> String {
-    let Rect { width, height, .. } = buffer.area;
-    let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    (0..height).map(row).collect::<Vec<_>>().join("\n")
 }

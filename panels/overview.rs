@@ -73,14 +73,20 @@ impl Panel for Overview {
             return;
         }
         let (snapshot, palette) = (view.snapshot, view.palette);
-        let lines = verdict::lines(snapshot, hint(view));
+        // Where the verdict has a title, what the keys lead to stands there.
+        let (above, within) = match area.height >= WITH_TITLE {
+            true => (hint(view), None),
+            false => (None, hint(view)),
+        };
+        let lines = verdict::lines(snapshot, within);
         let dependencies = dependencies::rows(snapshot);
         let rows = shared_out(&lines, dependencies.len(), palette, area);
         let mut below = area;
         let title_row = cut(&mut below, rows.title);
         let left_out = lines::draw(&lines, palette, cut(&mut below, rows.verdict), buffer);
         let more = if left_out > 0 { format!("+{left_out} not shown") } else { String::new() };
-        title::draw("Verdict", &more, palette, title_row, buffer);
+        let aside: Vec<String> = above.into_iter().chain((left_out > 0).then(|| more.clone())).collect();
+        title::draw("Verdict", &aside.join("   "), palette, title_row, buffer);
         if rows.title == 0 {
             count_left_out(&more, palette, Rect { height: rows.verdict, ..area }, buffer);
         }
@@ -107,6 +113,10 @@ impl Panel for Overview {
             Action::Top | Action::PageUp => 0,
             Action::Bottom | Action::PageDown => last,
             Action::Open => return self.opened(view.snapshot),
+            Action::Back if self.cursor.is_some() => {
+                self.cursor = None;
+                return Outcome::Done;
+            }
             _ => return Outcome::Ignored,
         };
         self.cursor = rows.get(to.min(last)).map(|row| row.subject.clone());
@@ -167,16 +177,19 @@ impl Overview {
         let rows = dependencies::rows(snapshot);
         let under_cursor = self.place(&rows).map(|place| rows[place]);
         let suspects = &snapshot.report.suspects;
+        let own = |row: &SubjectVerdict| {
+            suspects.iter().find(|suspect| row.subject.contains(&suspect.subject)).map(accused)
+        };
         let wanted = match under_cursor {
-            Some(row) => {
-                let own = suspects.iter().find(|suspect| row.subject.contains(&suspect.subject));
-                own.map(accused).or_else(|| Some(unaccused(row)))
-            }
-            None => suspects.first().map(accused),
+            Some(row) => own(row).ok_or(row).or_else(|row| unaccused(row, snapshot)),
+            None => suspects
+                .first()
+                .map(accused)
+                .ok_or_else(|| "nothing is accused: put the cursor on a dependency first".to_owned()),
         };
         match wanted {
-            Some((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
-            None => Outcome::Refused("nothing is accused: put the cursor on a dependency first".to_owned()),
+            Ok((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
+            Err(why) => Outcome::Refused(why),
         }
     }
 }
@@ -191,13 +204,18 @@ fn accused(suspect: &Suspect) -> (&'static str, Subject) {
     (panel, suspect.subject.clone())
 }
 
-fn unaccused(row: &SubjectVerdict) -> (&'static str, Subject) {
+/// The panel that shows most of what is not accused, or why none shows anything.
+fn unaccused(row: &SubjectVerdict, snapshot: &Snapshot) -> Result<(&'static str, Subject), String> {
+    let has_source = snapshot.sources.iter().any(|source| row.subject.contains(&source.source));
     let panel = match (row.verdict, row.subject.kind()) {
-        (Verdict::Unknown, _) if row.age_s.is_none() => "sources",
+        (Verdict::Unknown, _) if row.age_s.is_none() && has_source => "sources",
+        (Verdict::Unknown, _) if row.age_s.is_none() => {
+            return Err(format!("{}: {}; there is nothing to show", row.subject, row.reason));
+        }
         (_, Kind::Redis) => "shards",
         _ => "rules",
     };
-    (panel, row.subject.clone())
+    Ok((panel, row.subject.clone()))
 }
 
 /// What the keys lead to from here.

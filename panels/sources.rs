@@ -23,7 +23,9 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Sources",
     short: "Src",
     help: "how every source is, how old its numbers are and what asking costs",
-    make: || Box::new(Sources { table: Table::new(COLUMNS), opened: None, page: Page::default() }),
+    make: || {
+        Box::new(Sources { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
+    },
 };
 
 /// The height from which on the part about Headwater itself is shown, and the most rows it takes below its title.
@@ -36,6 +38,8 @@ const MOST_TOLD: u16 = 3;
 
 struct Sources {
     table: Table<Line>,
+    /// A subject on whose first source the cursor is to be put.
+    wanted: Option<Subject>,
     /// The source whose story is told.
     opened: Option<String>,
     page: Page,
@@ -149,6 +153,7 @@ impl Panel for Sources {
             return;
         }
         let rows = rows(view.snapshot);
+        self.settle(&rows);
         let own = story::own(view.snapshot);
         let own_rows = if area.height >= WITH_OWN { 1 + told(&own, view, area.width, MOST_OWN) } else { 0 };
         let selected: Vec<_> = self.table.selected(&rows).map(row::told).into_iter().collect();
@@ -178,6 +183,7 @@ impl Panel for Sources {
             return self.page.act(action);
         }
         let rows = rows(view.snapshot);
+        self.settle(&rows);
         if action == Action::Open {
             let Some(row) = self.table.selected(&rows) else {
                 return Outcome::Refused("there is no source yet".to_owned());
@@ -217,7 +223,18 @@ impl Panel for Sources {
 
     fn open(&mut self, subject: &Subject) {
         self.opened = None;
-        self.table.select(subject.as_str());
+        self.wanted = Some(subject.clone());
+    }
+}
+
+impl Sources {
+    /// Puts the cursor on the worst source of the subject that was asked for.
+    fn settle(&mut self, rows: &[Line]) {
+        let Some(wanted) = self.wanted.take() else { return };
+        let is_own = |row: &&Line| row.id.parse().is_ok_and(|source: Subject| wanted.contains(&source));
+        if let Some(row) = rows.iter().find(is_own) {
+            self.table.select(&row.id);
+        }
     }
 }
 

@@ -113,7 +113,8 @@ fn a_source_is_opened_and_left() {
     "#);
     assert_eq!(panel.act(Action::Back, &view), Outcome::Done);
     assert_eq!(panel.act(Action::Back, &view), Outcome::Ignored);
-    panel.open(&subject("client/load@10.2.0.1:9000"));
+    panel.open(&subject("client/load"));
+    drawn(panel.as_mut(), &snapshot, &palette, 80, 14);
     let copied = panel.copied(&view).unwrap();
     assert!(copied.starts_with("fresh client/load@10.2.0.1:9000: without request durations"), "{copied}");
 }

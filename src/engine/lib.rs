@@ -4,6 +4,7 @@
 //! [`Input`]s, so a recording replays to the same report byte for byte.
 
 pub mod baseline;
+mod course;
 pub mod engine;
 pub mod filter;
 pub mod findings;

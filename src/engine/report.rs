@@ -41,22 +41,6 @@ pub struct Report {
     pub cost: Cost,
 }
 
-impl Report {
-    /// When what is wrong began, as far as anybody saw; `None` while nothing is.
-    pub fn onset(&self) -> Option<Moment> {
-        let accused = self.suspects.first().map(|suspect| suspect.since.at);
-        let symptom = self.symptom.as_ref().map(|symptom| symptom.since.at);
-        [accused, symptom].into_iter().flatten().min()
-    }
-
-    /// When the last of what was found guilty ended; `None` while something goes on, or nothing is guilty.
-    pub fn ended(&self) -> Option<Moment> {
-        let guilty = self.suspects.iter().filter(|suspect| suspect.verdict == Verdict::Guilty);
-        let until: Option<Vec<Moment>> = guilty.map(|suspect| suspect.until).collect();
-        until?.into_iter().max()
-    }
-}
-
 /// What a triage comes to; the exit code of `headwater triage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

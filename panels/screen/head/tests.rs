@@ -82,6 +82,23 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
 }
 
 #[test]
+fn what_is_held_still_says_since_when_and_what_was_gone_back_to_says_where() {
+    let snapshot = World::after(Trouble::FullLink, 30);
+    let late = Duration::from_secs(2);
+    let mut screen = Screen::new();
+    screen.held = Some(Arc::clone(&snapshot));
+    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
+    headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
+    1Over 2Shard 3Slow 4Src 5Rules                 FROZEN 00:02
+    "#);
+    screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
+    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
+    headwater ranker-prod   o nothing guilty   p99 95 ms
+    1Over 2Shard 3Slow 4Src 5Rules             BACK at 14:07:30
+    "#);
+}
+
+#[test]
 fn spans_are_shown_as_a_clock_shows_them() {
     assert_eq!(lasting(Duration::from_secs(192)), "03:12");
     assert_eq!(lasting(Duration::from_secs(3_792)), "1:03:12");

@@ -1,0 +1,39 @@
+//! What the tests of panels look at.
+
+use headwater_engine::Snapshot;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::action::Action;
+use crate::keys::{Command, Keymap, Stroke};
+use crate::palette::Palette;
+use crate::panel::{PANELS, Panel, View};
+
+/// The keys that hints name in the tests of panels.
+pub(crate) fn keys() -> Keymap {
+    let key = |text: &str| Stroke::parse(text).unwrap();
+    let digits = (0..PANELS.len()).map(|place| (key(&format!("{}", place + 1)), Command::Show(place)));
+    Keymap::new(digits.chain([(key("enter"), Command::Act(Action::Open))]).collect())
+}
+
+/// What a panel looks like at this size, line by line.
+pub(crate) fn drawn(
+    panel: &mut dyn Panel,
+    snapshot: &Snapshot,
+    palette: &Palette,
+    width: u16,
+    height: u16,
+) -> String {
+    let keys = keys();
+    let view = View { snapshot, now: snapshot.at, palette, keys: &keys };
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    panel.draw(&view, buffer.area, &mut buffer);
+    text_of(&buffer)
+}
+
+/// The text of a buffer, without blanks at the ends of its lines.
+pub(crate) fn text_of(buffer: &Buffer) -> String {
+    let Rect { width, height, .. } = buffer.area;
+    let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+    (0..height).map(row).collect::<Vec<_>>().join("\n")
+}
