@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::rc::Rc;
-use std::time::Duration;
 
 use headwater_engine::Moment;
 use headwater_panels::{Command, Keymap, Palette, Screen, Shown, Status};
@@ -15,7 +14,6 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
-#[expect(dead_code, reason = "the other benchmark asks more of the fleet")]
 mod engine {
     pub(crate) mod fleet;
 }

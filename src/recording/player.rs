@@ -74,7 +74,7 @@ impl Player {
     pub fn next_at(&mut self) -> Result<Option<Moment>, RecordingError> {
         if self.upcoming.is_none() {
             let mut inputs = vec![];
-            while let Some(input) = self.recording.next() {
+            for input in self.recording.by_ref() {
                 let input = input?;
                 let tick = if let Input::Tick(at) = input { Some(at) } else { None };
                 inputs.push(input);
