@@ -75,7 +75,7 @@ enum Command {
     Keys(keys::KeysCommand),
     /// Record everything that the engine is told, for a replay
     Record(record::RecordArgs),
-    /// Feed a recording to the engine and report what it says
+    /// Play a recording on the screen, or report what the engine says at its end
     Replay(record::ReplayArgs),
     /// Check that every target can be reached and read, and say what would repair it
     Doctor(doctor::DoctorArgs),
@@ -88,7 +88,7 @@ enum Command {
     Config(config::ConfigCommand),
     /// Run a real Redis cluster and an inference service on loopback, and inject a fault
     Lab(LabArgs),
-    /// Run the lab and diagnose it: the quickest way to see what Headwater says
+    /// Run the lab and show it on the screen: the quickest way to see what Headwater says
     Demo(demo::DemoArgs),
     /// Print shell completions
     Completions(generated::CompletionsArgs),
@@ -112,7 +112,12 @@ pub fn main() -> ExitCode {
     }
     // The first thing in the process: whoever builds a TLS client later finds a provider.
     tls::install_provider();
-    let has_screen = cli.command.is_none();
+    let has_screen = match &cli.command {
+        None => true,
+        Some(Command::Replay(args)) => args.has_screen(),
+        Some(Command::Demo(args)) => args.has_screen(),
+        Some(_) => false,
+    };
     let ran =
         log::start(cli.log.as_deref(), cli.log_file.as_deref(), has_screen).and_then(|()| run(cli, started));
     exit(ran)
@@ -148,7 +153,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Triage(args) => in_runtime(triage::run(args, started)),
         Command::Keys(command) => in_runtime(keys::run(command)),
         Command::Record(args) => in_runtime(record::record(args)),
-        Command::Replay(args) => record::replay(&args),
+        Command::Replay(args) => in_runtime(record::replay(args)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),

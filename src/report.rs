@@ -16,9 +16,10 @@ use headwater_engine::wording::{
 pub use layout::Layout;
 
 /// The forms of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// For a terminal of 80 columns.
+    #[default]
     Text,
     /// For programs: the stable shape of schema 1.
     Json,

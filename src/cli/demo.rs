@@ -5,12 +5,18 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use headwater_panels::{Command, Screen, Status};
+
 use super::output::{Failure, say};
+use super::record::{report, show_tape};
 use super::triage::{PassArgs, pass};
+use super::tui::{ScreenArgs, end, live_feed};
 use crate::config::Config;
 use crate::lab::scenario::SCENARIOS;
 use crate::lab::{self, LabError, LabOptions};
 use crate::recording::Tape;
+use crate::tui::look::Look;
+use crate::tui::terminal::is_terminal;
 
 /// How long a demo looks unless told otherwise: the fault comes after five seconds.
 const LENGTH: Duration = Duration::from_secs(20);
@@ -28,6 +34,16 @@ pub(super) struct DemoArgs {
 
     #[command(flatten)]
     pass: PassArgs,
+
+    #[command(flatten)]
+    screen: ScreenArgs,
+}
+
+impl DemoArgs {
+    /// Whether it is shown on the screen: a terminal is there, and no pass or report was asked for.
+    pub(super) fn has_screen(&self) -> bool {
+        self.pass.format.is_none() && self.pass.length.is_none() && is_terminal()
+    }
 }
 
 fn scenario_names() -> Vec<&'static str> {
@@ -48,11 +64,11 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     let options = LabOptions { seed: args.seed.unwrap_or(usual.seed), ..usual };
     let lab = match lab::start(options).await {
         Ok(lab) => lab,
-        Err(error) => return without_lab(error, &args),
+        Err(error) => return without_lab(error, &args).await,
     };
     let toml = lab.config_toml().to_owned();
-    let config = Config::parse(&toml, "lab");
-    let looked = match config {
+    let looked = match Config::parse(&toml, "lab") {
+        Ok(config) if args.has_screen() => on_screen(&config, &args).await,
         Ok(config) => {
             say("looking at it; the fault comes after 5 s");
             args.pass.length.get_or_insert(LENGTH);
@@ -70,8 +86,30 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     looked.map(|_| 0)
 }
 
+/// Shows the lab until somebody leaves.
+async fn on_screen(config: &Config, args: &DemoArgs) -> Result<u8, Failure> {
+    let look = args.screen.look()?;
+    let saved = args.pass.healthy.open(config);
+    let demo = format!("demo '{}': a real lab on this machine; its fault comes after 5 s", args.scenario);
+    let feed = live_feed(config, &saved, args.pass.record.clone(), Some(demo))?;
+    end(args.screen.show(screen_with_hint(&look), feed, look).await?, Some(saved))
+}
+
+/// The screen with a line for whoever sees it for the first time.
+fn screen_with_hint(look: &Look) -> Screen {
+    let key = |name| Command::by_name(name).map(|command| look.keys().label(command)).unwrap_or_default();
+    let mut screen = Screen::new();
+    screen.hint(format!(
+        "new here? wait for the verdict; then {} shows the shards, {} explains what you see, {} leaves",
+        key("shards"),
+        key("help"),
+        key("quit")
+    ));
+    screen
+}
+
 /// What is left without `redis-server`: the bundled recording of the scenario.
-fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
+async fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
     let code = error.exit_code();
     if !matches!(error, LabError::NoRedisServer | LabError::OldRedisServer(_)) {
         return Err(Failure::new(code, error));
@@ -82,13 +120,23 @@ fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
             "'--record' needs a demo that runs, and this one would only show its bundled recording: {error}"
         ))),
         Some((name, bytes)) => {
+            if args.has_screen() {
+                let why = match error {
+                    LabError::NoRedisServer => "no redis-server here",
+                    _ => "the redis-server here is too old",
+                };
+                let demo = format!("demo '{name}': {why}, so this is the recording of a real run of the lab");
+                let face = screen_with_hint(&args.screen.look()?);
+                let status = Status { demo: Some(demo), ..Status::default() };
+                return show_tape(Tape::Bundled(name, bytes), 1.0, face, status, &args.screen).await;
+            }
             say(format_args!("{error}"));
             say(format_args!("showing the bundled recording of '{name}' instead"));
             let ignored = ignored_by_a_recording(args);
             if !ignored.is_empty() {
                 say(format_args!("a recording is as it is: {} changes nothing in it", ignored.join(", ")));
             }
-            super::record::report(Tape::Bundled(name, bytes), args.pass.format).map(|_| 0)
+            report(Tape::Bundled(name, bytes), args.pass.format.unwrap_or_default()).map(|_| 0)
         }
     }
 }

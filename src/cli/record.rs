@@ -5,13 +5,18 @@ use std::time::Duration;
 
 use clap::Args;
 use headwater_engine::Baselines;
+use headwater_panels::{Screen, Status};
 
 use super::output::{Failure, print, say};
 use super::target::TargetArgs;
+use super::tui::{ScreenArgs, end};
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::{App, Step};
 use crate::recording::{Header, Player, Recorder, Tape};
 use crate::report::{Format, render};
+use crate::tui::feed;
+use crate::tui::run::Face;
+use crate::tui::terminal::is_terminal;
 
 /// `headwater record`.
 #[derive(Debug, Args)]
@@ -35,13 +40,24 @@ pub(super) struct ReplayArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Print the report of its end in this form instead of showing it on the screen [default without a terminal: text]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 
-    /// How much faster than it happened; 0 is as fast as possible
-    #[arg(long, value_name = "N", default_value_t = 0.0)]
-    speed: f64,
+    /// How much faster than it happened, up to 64 on the screen; 0 is as fast as possible, for reports
+    /// [default: 1 on the screen, 0 for reports]
+    #[arg(long, value_name = "N")]
+    speed: Option<f64>,
+
+    #[command(flatten)]
+    screen: ScreenArgs,
+}
+
+impl ReplayArgs {
+    /// Whether it is shown on the screen: a terminal is there, and no report was asked for.
+    pub(super) fn has_screen(&self) -> bool {
+        self.format.is_none() && is_terminal()
+    }
 }
 
 pub(super) async fn record(args: RecordArgs) -> Result<u8, Failure> {
@@ -87,14 +103,37 @@ pub(super) async fn record(args: RecordArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-pub(super) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
-    if !args.speed.is_finite() || args.speed < 0.0 {
-        return Err(Failure::usage(format_args!(
-            "'--speed {}' is not a speed: write a number from 0",
-            args.speed
-        )));
+pub(super) async fn replay(args: ReplayArgs) -> Result<u8, Failure> {
+    let speed = args.speed.unwrap_or_default();
+    if !speed.is_finite() || speed < 0.0 {
+        return Err(Failure::usage(format_args!("'--speed {speed}' is not a speed: write a number from 0")));
     }
-    play(Tape::File(args.file.clone()), args.format, args.speed)
+    let tape = Tape::File(args.file.clone());
+    if !args.has_screen() {
+        return play(tape, args.format.unwrap_or_default(), speed);
+    }
+    show_tape(tape, speed, Screen::new(), Status::default(), &args.screen).await
+}
+
+/// Shows a recording until somebody leaves.
+pub(super) async fn show_tape(
+    tape: Tape,
+    speed: f64,
+    face: impl Face,
+    status: Status,
+    screen: &ScreenArgs,
+) -> Result<u8, Failure> {
+    let look = screen.look()?;
+    let name = tape.name();
+    match feed::replay::replay(tape, speed, status)? {
+        Some(feed) => end(screen.show(face, feed, look).await?, None),
+        None => Err(holds_nothing(&name)),
+    }
+}
+
+fn holds_nothing(name: &str) -> Failure {
+    let text = format_args!("'{name}' holds no evaluation: record for at least 1s");
+    Failure::new(EXIT_UNAVAILABLE, text)
 }
 
 /// Replays a recording as fast as possible, and reports.
@@ -114,12 +153,7 @@ fn play(tape: Tape, format: Format, speed: f64) -> Result<u8, Failure> {
     if player.is_cut() {
         say(format_args!("'{name}' ends in the middle of a line: what came before it was replayed"));
     }
-    let Some(snapshot) = player.snapshot() else {
-        return Err(Failure::new(
-            EXIT_UNAVAILABLE,
-            format_args!("'{name}' holds no evaluation: record for at least 1s"),
-        ));
-    };
+    let Some(snapshot) = player.snapshot() else { return Err(holds_nothing(&name)) };
     print(&render(&snapshot, format))?;
     Ok(0)
 }

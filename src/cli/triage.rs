@@ -36,9 +36,9 @@ pub(super) struct PassArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub(super) length: Option<Duration>,
 
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(super) format: Format,
+    /// The form of the report [default: text]
+    #[arg(long, value_enum)]
+    pub(super) format: Option<Format>,
 
     /// Record what the engine is told, for 'headwater replay'
     #[arg(long, value_name = "FILE")]
@@ -81,7 +81,7 @@ pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> 
             "ended before the first evaluation: look for at least 1s",
         ));
     };
-    print(&render(&snapshot, args.format))?;
+    print(&render(&snapshot, args.format.unwrap_or_default()))?;
     saved.save(learned);
     Ok(snapshot.report.conclusion.exit_code())
 }

@@ -102,7 +102,7 @@ pub(super) async fn run(args: TuiArgs) -> Result<u8, Failure> {
     require_terminal("look at the same targets with 'headwater triage'")?;
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);
-    let feed = live_feed(&config, &saved, args.record)?;
+    let feed = live_feed(&config, &saved, args.record, None)?;
     let ended = args.screen.show(Screen::new(), feed, look).await?;
     end(ended, Some(saved))
 }
@@ -115,8 +115,13 @@ pub(super) fn require_terminal(instead: &str) -> Result<(), Failure> {
     Err(Failure::usage(format_args!("standard input and output are no terminal: {instead}")))
 }
 
-/// Starts looking at the targets of a configuration.
-pub(super) fn live_feed(config: &Config, saved: &Saved, record: Option<PathBuf>) -> Result<Feed, Failure> {
+/// Starts looking at the targets of a configuration; `demo` is what a demo says of itself.
+pub(super) fn live_feed(
+    config: &Config,
+    saved: &Saved,
+    record: Option<PathBuf>,
+    demo: Option<String>,
+) -> Result<Feed, Failure> {
     let recorder = match &record {
         Some(path) => {
             Some(Recorder::create(path, &Header::new(config.settings.clone(), saved.known.clone()))?)
@@ -127,6 +132,7 @@ pub(super) fn live_feed(config: &Config, saved: &Saved, record: Option<PathBuf>)
     let status = Status {
         feed: FeedState::Live { interval: config.settings.interval },
         recording: record.map(|path| path.display().to_string()),
+        demo,
         ..Status::default()
     };
     Ok(live(app, status))

@@ -1,0 +1,39 @@
+//! The pictures of the README, drawn from the demo's recording by the real screen.
+
+use std::path::Path;
+
+use super::drawn::{drawn, palette};
+use super::states;
+use super::svg::svg;
+
+/// File, panel, theme, width and height.
+const PICTURES: &[(&str, &str, &str, u16, u16)] = &[
+    ("overview-80x24.svg", "overview", "dark", 80, 24),
+    ("overview-160x48.svg", "overview", "dark", 160, 48),
+    ("shards-80x24.svg", "shards", "dark", 80, 24),
+    ("shards-160x48.svg", "shards", "dark", 160, 48),
+];
+
+#[test]
+fn the_pictures_are_fresh() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
+    let is_update = std::env::var_os("UPDATE").is_some();
+    let incident = states::incident();
+    let mut stale = vec![];
+    for (file, panel, theme, width, height) in PICTURES {
+        let palette = palette(theme);
+        let ground = (palette.ground.fg.unwrap_or_default(), palette.ground.bg.unwrap_or_default());
+        let buffer = drawn(&incident, panel, &palette, *width, *height);
+        let title = format!("headwater, panel {panel}, a hot shard, {width}x{height}");
+        let picture = svg(&buffer, &title, ground);
+        let path = folder.join(file);
+        if is_update {
+            std::fs::create_dir_all(&folder).expect("a folder for pictures");
+            std::fs::write(&path, &picture).expect("a picture");
+        }
+        if std::fs::read_to_string(&path).unwrap_or_default() != picture {
+            stale.push(*file);
+        }
+    }
+    assert!(stale.is_empty(), "{stale:?} are not what the screen draws now: run scripts/pictures and look at them");
+}
