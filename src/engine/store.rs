@@ -38,8 +38,25 @@ pub const SHORTEST_LIFE_INTERVALS: u32 = 30;
 /// A metric and the stage, command or other part: what tells a subject's series apart.
 type SeriesName = (MetricName, Option<RemoteText>);
 
-/// Per subject, its series in order of metric and part, with their places: subjects are many and their names long.
-type Index = BTreeMap<Subject, Vec<(SeriesName, usize)>>;
+/// Per subject, its series: subjects are many and their names long.
+type Index = BTreeMap<Subject, Group>;
+
+/// The series of one subject.
+#[derive(Clone, Debug)]
+struct Group {
+    /// Their names in order of metric and part, with their places.
+    series: Vec<(SeriesName, usize)>,
+    /// The place of their handles.
+    handles: usize,
+}
+
+/// The handles to the series of one subject in their order, as the last reading left them, and their bytes. They are
+/// made when a reading has come, while what they lead to is at hand; a snapshot only takes them over.
+#[derive(Clone, Debug, Default)]
+struct Handles {
+    traces: Arc<[Trace]>,
+    bytes: usize,
+}
 
 /// One value with its moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +77,10 @@ pub struct Store {
     series: Vec<Series>,
     /// Places in `series` whose subject was forgotten.
     free: Vec<usize>,
+    handles: Vec<Handles>,
+    /// Places in `handles` whose subject was forgotten.
+    free_handles: Vec<usize>,
+    bytes: usize,
     /// Per source, the series of its last reading's samples in order: the next reading usually has the same.
     layouts: BTreeMap<Subject, Vec<usize>>,
 }
@@ -102,6 +123,9 @@ impl Store {
             count: 0,
             series: vec![],
             free: vec![],
+            handles: vec![],
+            free_handles: vec![],
+            bytes: 0,
             layouts: BTreeMap::new(),
         }
     }
@@ -115,7 +139,11 @@ impl Store {
             shortest_life: self.interval * SHORTEST_LIFE_INTERVALS,
             longest_gap: self.interval * GAP_INTERVALS,
         };
+        let mut told: Vec<&Subject> = vec![];
         for (sample, slot) in reading.samples.iter().zip(&mut layout) {
+            if told.last() != Some(&&sample.subject) {
+                told.push(&sample.subject);
+            }
             let known = self.series.get(*slot).is_some_and(|series| {
                 series.name.0 == sample.metric
                     && series.subject == sample.subject
@@ -128,11 +156,40 @@ impl Store {
             self.series[*slot].push(reading, &sample.value, restarted, uptime, &spans, caps);
         }
         self.layouts.insert(reading.source.clone(), layout);
+        told.sort();
+        told.dedup();
+        for subject in told {
+            self.renew_handles(subject);
+        }
+    }
+
+    /// Makes the handles of a subject anew, after its series have changed.
+    fn renew_handles(&mut self, subject: &Subject) {
+        let Some(group) = self.index.get(subject) else { return };
+        let series = || group.series.iter().map(|(_, place)| &self.series[*place]);
+        let renewed = Handles {
+            traces: series().map(Series::trace).collect(),
+            bytes: series().map(Series::bytes).sum(),
+        };
+        let before = std::mem::replace(&mut self.handles[group.handles], renewed);
+        self.bytes += self.handles[group.handles].bytes;
+        self.bytes -= before.bytes;
+    }
+
+    /// Frees the places of a group that is forgotten.
+    fn free(&mut self, group: &Group) {
+        for (_, place) in &group.series {
+            self.series[*place].data = Data::Level(Points::default());
+            self.free.push(*place);
+        }
+        self.count -= group.series.len();
+        self.bytes -= std::mem::take(&mut self.handles[group.handles]).bytes;
+        self.free_handles.push(group.handles);
     }
 
     fn find_or_add(&mut self, sample: &Sample) -> usize {
         let name: SeriesName = (sample.metric.clone(), sample.part.clone());
-        let known = self.index.get(&sample.subject).map_or(&[][..], Vec::as_slice);
+        let known = self.index.get(&sample.subject).map_or(&[][..], |group| &group.series);
         let place = match known.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(found) => return known[found].1,
             Err(place) => place,
@@ -155,14 +212,22 @@ impl Store {
         };
         // A snapshot that still holds the index makes us copy it; series appear seldom once a target is known.
         let index = Arc::make_mut(&mut self.index);
-        index.entry(sample.subject.clone()).or_default().insert(place, (name, slot));
+        let group = index.entry(sample.subject.clone()).or_insert_with(|| {
+            let handles = self.free_handles.pop().unwrap_or_else(|| {
+                self.handles.push(Handles::default());
+                self.handles.len() - 1
+            });
+            Group { series: vec![], handles }
+        });
+        group.series.insert(place, (name, slot));
         self.count += 1;
         self.budget.resize(self.count);
         slot
     }
 
     fn find(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Series> {
-        history::place(&self.index, subject, metric, part).map(|place| &self.series[place])
+        let (group, place) = history::find(&self.index, subject, metric, part)?;
+        Some(&self.series[group.series[place].1])
     }
 
     /// The points of a level or a rate.
@@ -231,7 +296,7 @@ impl Store {
 
     /// The parts that a subject has of a metric, `None` being the whole.
     pub fn parts(&self, subject: &Subject, metric: Metric) -> Vec<Option<RemoteText>> {
-        let of_subject = self.index.get(subject).map_or(&[][..], Vec::as_slice);
+        let of_subject = self.index.get(subject).map_or(&[][..], |group| &group.series);
         let with_metric = of_subject.iter().filter(|((known, _), _)| *known == MetricName::Known(metric));
         with_metric.map(|((_, part), _)| part.clone()).collect()
     }
@@ -246,10 +311,8 @@ impl Store {
         if !self.index.contains_key(subject) {
             return;
         }
-        for (_, slot) in Arc::make_mut(&mut self.index).remove(subject).unwrap_or_default() {
-            self.series[slot].data = Data::Level(Points::default());
-            self.free.push(slot);
-            self.count -= 1;
+        if let Some(group) = Arc::make_mut(&mut self.index).remove(subject) {
+            self.free(&group);
         }
         // Any source may have reported about it, and a layout must not lead to a place that is used anew.
         self.layouts.clear();
@@ -257,30 +320,41 @@ impl Store {
 
     /// Forgets the series that nobody has told anything of since `before`: labels come and go.
     pub fn forget_unseen(&mut self, before: Moment) {
-        let Self { index, series, free, count, .. } = self;
-        Arc::make_mut(index).retain(|_, of_subject| {
-            of_subject.retain(|(_, slot)| {
-                let stays = series[*slot].last_told().is_none_or(|at| at >= before);
-                if !stays {
-                    series[*slot].data = Data::Level(Points::default());
-                    free.push(*slot);
-                    *count -= 1;
-                }
-                stays
-            });
-            !of_subject.is_empty()
-        });
+        let is_gone = |place: &usize| self.series[*place].last_told().is_some_and(|at| at < before);
+        let fading = |group: &Group| group.series.iter().any(|(_, place)| is_gone(place));
+        let thinned: Vec<Subject> = self
+            .index
+            .iter()
+            .filter(|(_, group)| fading(group))
+            .map(|(subject, _)| subject.clone())
+            .collect();
+        for subject in thinned {
+            let Some(mut group) = Arc::make_mut(&mut self.index).remove(&subject) else { continue };
+            let is_gone = |place: usize| self.series[place].last_told().is_some_and(|at| at < before);
+            let (gone, kept) = group.series.into_iter().partition(|(_, place)| is_gone(*place));
+            group.series = kept;
+            if group.series.is_empty() {
+                self.free(&Group { series: gone, ..group });
+                continue;
+            }
+            let handles = group.handles;
+            Arc::make_mut(&mut self.index).insert(subject.clone(), group);
+            for (_, place) in &gone {
+                self.series[*place].data = Data::Level(Points::default());
+                self.free.push(*place);
+            }
+            self.count -= gone.len();
+            debug_assert!(handles < self.handles.len(), "a group keeps its handles");
+            self.renew_handles(&subject);
+        }
         self.layouts.clear();
         self.budget.resize(self.count);
     }
 
     /// Handles to everything that is kept now, for a snapshot.
     pub fn history(&self) -> History {
-        let trace = |series: &Series| match &series.data {
-            Data::Level(points) | Data::Rate { points, .. } => points.trace().clone(),
-            Data::Buckets(_) => Trace::default(),
-        };
-        History::new(Arc::clone(&self.index), self.series.iter().map(trace).collect())
+        let groups = self.handles.iter().map(|handles| Arc::clone(&handles.traces));
+        History::new(Arc::clone(&self.index), groups.collect())
     }
 
     /// How much history is kept, of what and for how long.
@@ -306,13 +380,7 @@ impl Store {
 
     /// Bytes of history held now.
     pub fn bytes(&self) -> usize {
-        self.series
-            .iter()
-            .map(|series| match &series.data {
-                Data::Level(points) | Data::Rate { points, .. } => points.bytes(),
-                Data::Buckets(cumulative) => cumulative.bytes(),
-            })
-            .sum()
+        self.bytes
     }
 
     /// The budget and what it allows each series.
@@ -322,6 +390,21 @@ impl Store {
 }
 
 impl Series {
+    /// A handle to its past; that of a histogram is empty.
+    fn trace(&self) -> Trace {
+        match &self.data {
+            Data::Level(points) | Data::Rate { points, .. } => points.trace().clone(),
+            Data::Buckets(_) => Trace::default(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.data {
+            Data::Level(points) | Data::Rate { points, .. } => points.bytes(),
+            Data::Buckets(cumulative) => cumulative.bytes(),
+        }
+    }
+
     /// When anything was last told of it.
     fn last_told(&self) -> Option<Moment> {
         match &self.data {

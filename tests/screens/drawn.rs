@@ -11,7 +11,7 @@ use super::states::State;
 
 /// The palette of a built-in theme in true colour, with every character.
 pub(super) fn palette(theme: &str) -> Palette {
-    theme::built_in(theme).expect("a theme of this name").palette(theme::Depth::True, Glyphs::Unicode)
+    theme::Theme::built_in(theme).expect("a theme of this name").palette(Depth::True, Glyphs::Unicode)
 }
 
 /// The whole screen with this panel open, as users see it.
@@ -51,7 +51,8 @@ pub(super) fn styles(buffer: &Buffer) -> String {
         grid += line.trim_end_matches(letter(0));
         grid.push('\n');
     }
-    let legend = known.iter().enumerate().map(|(place, style)| format!("{} {}\n", letter(place), words(style)));
+    let legend =
+        known.iter().enumerate().map(|(place, style)| format!("{} {}\n", letter(place), words(style)));
     grid + &legend.collect::<String>()
 }
 

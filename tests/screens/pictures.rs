@@ -35,5 +35,8 @@ fn the_pictures_are_fresh() {
             stale.push(*file);
         }
     }
-    assert!(stale.is_empty(), "{stale:?} are not what the screen draws now: run scripts/pictures and look at them");
+    assert!(
+        stale.is_empty(),
+        "{stale:?} are not what the screen draws now: run scripts/pictures and look at them"
+    );
 }

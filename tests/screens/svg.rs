@@ -28,7 +28,10 @@ pub(super) fn svg(buffer: &Buffer, title: &str, ground: (Color, Color)) -> Strin
             let top = MARGIN + y as f32 * CELL.1;
             let long = run.len() as f32 * CELL.0;
             if back != hex(ground.1, ground.1) {
-                put(format!(r#"<rect x="{x:.1}" y="{top:.1}" width="{long:.1}" height="{}" fill="{back}"/>"#, CELL.1));
+                put(format!(
+                    r#"<rect x="{x:.1}" y="{top:.1}" width="{long:.1}" height="{}" fill="{back}"/>"#,
+                    CELL.1
+                ));
             }
             let words: String = row[run.clone()].iter().map(Cell::symbol).collect();
             if words.trim().is_empty() {

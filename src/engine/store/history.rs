@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Index, Trace};
+use super::{Group, Index, Trace};
 use crate::metric::{Metric, MetricName};
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -11,17 +11,19 @@ use crate::text::RemoteText;
 #[derive(Clone, Debug, Default)]
 pub struct History {
     index: Arc<Index>,
-    traces: Arc<[Trace]>,
+    /// The traces of each subject, in the order of its series.
+    groups: Arc<[Arc<[Trace]>]>,
 }
 
 impl History {
-    pub(super) fn new(index: Arc<Index>, traces: Arc<[Trace]>) -> Self {
-        Self { index, traces }
+    pub(super) fn new(index: Arc<Index>, groups: Arc<[Arc<[Trace]>]>) -> Self {
+        Self { index, groups }
     }
 
     /// The trace of a level or a rate; `None` when nobody told of it.
     pub fn trace(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Trace> {
-        self.traces.get(place(&self.index, subject, metric, part)?)
+        let (group, place) = find(&self.index, subject, metric, part)?;
+        self.groups.get(group.handles)?.get(place)
     }
 
     /// Every trace of a subject with its metric and part, in order; histograms have an empty one.
@@ -29,10 +31,10 @@ impl History {
         &self,
         subject: &Subject,
     ) -> impl Iterator<Item = (&MetricName, Option<&RemoteText>, &Trace)> + '_ {
-        let of_subject = self.index.get(subject).map_or(&[][..], Vec::as_slice);
-        of_subject.iter().filter_map(|((name, part), place)| {
-            self.traces.get(*place).map(|trace| (name, part.as_ref(), trace))
-        })
+        let group = self.index.get(subject);
+        let traces = group.and_then(|group| self.groups.get(group.handles)).map_or(&[][..], Arc::as_ref);
+        let names = group.map_or(&[][..], |group| &group.series);
+        names.iter().zip(traces).map(|(((name, part), _), trace)| (name, part.as_ref(), trace))
     }
 
     /// The subject and its parts of which anything is kept, in order.
@@ -42,20 +44,20 @@ impl History {
 
     /// Number of series.
     pub fn series_count(&self) -> usize {
-        self.index.values().map(Vec::len).sum()
+        self.index.values().map(|group| group.series.len()).sum()
     }
 }
 
-/// The place of a series.
-pub(super) fn place(
-    index: &Index,
+/// The group of a subject, and the place of one of its series in it.
+pub(super) fn find<'a>(
+    index: &'a Index,
     subject: &Subject,
     metric: Metric,
     part: Option<&RemoteText>,
-) -> Option<usize> {
-    let of_subject = index.get(subject)?;
-    let found = of_subject.binary_search_by(|((known, known_part), _)| {
+) -> Option<(&'a Group, usize)> {
+    let group = index.get(subject)?;
+    let found = group.series.binary_search_by(|((known, known_part), _)| {
         known.cmp(&MetricName::Known(metric)).then_with(|| known_part.as_ref().cmp(&part))
     });
-    found.ok().map(|found| of_subject[found].1)
+    Some((group, found.ok()?))
 }

@@ -201,8 +201,9 @@ impl Points {
 
     pub(super) fn bytes(&self) -> usize {
         let Trace { past, tail } = &self.trace;
-        let points: usize = past.sealed.iter().chain(tail).map(|chunk| chunk.points.capacity()).sum();
-        points * POINT_BYTES + (past.fine.capacity() + past.coarse.capacity()) * BIN_BYTES
+        // Each has room for as many points from the start.
+        let chunks = past.sealed.len() + usize::from(tail.is_some());
+        chunks * CHUNK_POINTS * POINT_BYTES + (past.fine.capacity() + past.coarse.capacity()) * BIN_BYTES
     }
 }
 
