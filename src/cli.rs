@@ -6,6 +6,7 @@ mod demo;
 mod doctor;
 mod generated;
 mod keys;
+mod kiosk;
 mod log;
 mod output;
 mod record;
@@ -70,6 +71,8 @@ enum Command {
     /// 64 wrong arguments or configuration, 69 no target answered, 71 the system gives no threads, 74 the report or the
     /// recording cannot be written.
     Triage(triage::TriageArgs),
+    /// Show panels in turn on a wall without a keyboard: big type, stays on what fails; ctrl-q leaves
+    Kiosk(kiosk::KioskArgs),
     /// Big keys, and where keys live
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -113,7 +116,7 @@ pub fn main() -> ExitCode {
     // The first thing in the process: whoever builds a TLS client later finds a provider.
     tls::install_provider();
     let has_screen = match &cli.command {
-        None => true,
+        None | Some(Command::Kiosk(_)) => true,
         Some(Command::Replay(args)) => args.has_screen(),
         Some(Command::Demo(args)) => args.has_screen(),
         Some(_) => false,
@@ -151,6 +154,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
     };
     match command {
         Command::Triage(args) => in_runtime(triage::run(args, started)),
+        Command::Kiosk(args) => in_runtime(kiosk::run(args)),
         Command::Keys(command) => in_runtime(keys::run(command)),
         Command::Record(args) => in_runtime(record::record(args)),
         Command::Replay(args) => in_runtime(record::replay(args)),

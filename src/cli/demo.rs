@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use headwater_panels::{Command, Screen, Status};
+use headwater_panels::screen::first_keys;
+use headwater_panels::{Screen, Status};
 
 use super::output::{Failure, say};
 use super::record::{report, show_tape};
@@ -97,14 +98,8 @@ async fn on_screen(config: &Config, args: &DemoArgs) -> Result<u8, Failure> {
 
 /// The screen with a line for whoever sees it for the first time.
 fn screen_with_hint(look: &Look) -> Screen {
-    let key = |name| Command::by_name(name).map(|command| look.keys().label(command)).unwrap_or_default();
     let mut screen = Screen::new();
-    screen.hint(format!(
-        "new here? wait for the verdict; then {} shows the shards, {} explains what you see, {} leaves",
-        key("shards"),
-        key("help"),
-        key("quit")
-    ));
+    screen.hint(first_keys(look.keys()));
     screen
 }
 

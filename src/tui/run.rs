@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_engine::{Moment, Snapshot};
+use headwater_panels::kiosk::Kiosk;
 use headwater_panels::screen::Notice;
 use headwater_panels::{Effect, Feed as FeedState, Screen, Shown, Status};
 use ratatui::buffer::Buffer;
@@ -66,6 +67,25 @@ impl Face for Screen {
 
     fn held(&self) -> Option<Arc<Snapshot>> {
         Screen::held(self).cloned()
+    }
+}
+
+impl Face for Kiosk {
+    fn take(&mut self, happening: Happening, shown: &Shown<'_>) -> Vec<Effect> {
+        match happening {
+            Happening::Press(stroke) => self.press(stroke, shown.keys),
+            _ => vec![],
+        }
+    }
+
+    fn draw(&mut self, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        Kiosk::draw(self, shown, area, buffer);
+        None
+    }
+
+    /// Nobody stands there who could have done something; it is in the log.
+    fn say(&mut self, notice: Notice) {
+        tracing::warn!("{}", notice.text);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A screen drawn into a buffer, and the buffer as text.
 
-use headwater::{keymap, theme};
+use headwater::keymap;
+use headwater::theme::{Depth, Theme};
 use headwater_panels::{Command, PANELS, Palette, Screen, Shown, Status};
 use headwater_widgets::Glyphs;
 use ratatui::buffer::Buffer;
@@ -11,7 +12,7 @@ use super::states::State;
 
 /// The palette of a built-in theme in true colour, with every character.
 pub(super) fn palette(theme: &str) -> Palette {
-    theme::Theme::built_in(theme).expect("a theme of this name").palette(Depth::True, Glyphs::Unicode)
+    Theme::built_in(theme).expect("a theme of this name").palette(Depth::True, Glyphs::Unicode)
 }
 
 /// The whole screen with this panel open, as users see it.
@@ -68,7 +69,7 @@ fn letter(place: usize) -> char {
 fn words(style: &Style) -> String {
     let colour = |colour: Option<ratatui::style::Color>| colour.map_or("-".to_owned(), |c| c.to_string());
     let modifiers = match style.add_modifier {
-        Modifier::NONE => String::new(),
+        modifiers if modifiers == Modifier::empty() => String::new(),
         modifiers => format!(" {modifiers:?}"),
     };
     format!("{} on {}{modifiers}", colour(style.fg), colour(style.bg))
