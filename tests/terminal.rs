@@ -150,6 +150,7 @@ fn the_screen_is_steered_by_keys() {
     let desk = Desk::new();
     for size in SIZES {
         let mut terminal = desk.with_verdict(*size);
+        terminal.until_shown("press 3 for the shards");
         act(&mut terminal, Action::Help);
         terminal.until_shown("go to the next panel");
         act(&mut terminal, Action::Back);
@@ -182,7 +183,7 @@ fn the_screen_is_steered_by_keys() {
 
         act(&mut terminal, Action::Copy);
         terminal.until_sent(b"\x1b]52;c;");
-        terminal.until_shown("characters copied");
+        terminal.until_shown("characters sent to your terminal");
         act(&mut terminal, Action::CopyReport);
         // '# Triage' or whatever the report begins with: a heading in base64 begins with these.
         terminal.until_sent(b"\x1b]52;c;Iy");
@@ -273,6 +274,21 @@ fn a_closed_terminal_ends_it_quietly() {
     terminal.close();
     assert_eq!(terminal.exit_code(), 74);
     assert!(!desk.log().contains("panicked"), "{}", desk.log());
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_holds_nobody() {
+    let desk = Desk::new();
+    let mut terminal = desk.with_verdict((200, 60));
+    terminal.stick(true);
+    // More frames than any buffer between the two holds.
+    for _ in 0..500 {
+        act(&mut terminal, Action::Redraw);
+    }
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.exit_code(), 0);
+    assert!(!terminal.is_raw());
+    terminal.stick(false);
 }
 
 #[test]

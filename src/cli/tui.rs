@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use headwater_engine::Snapshot;
 use headwater_engine::wording::headline;
-use headwater_panels::screen::Feed as FeedState;
+use headwater_panels::screen::{Feed as FeedState, first_keys};
 use headwater_panels::{Screen, Status};
 
 use super::baselines::{BaselineArgs, Saved};
@@ -103,7 +103,9 @@ pub(super) async fn run(args: TuiArgs) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);
     let feed = live_feed(&config, &saved, args.record, None)?;
-    let ended = args.screen.show(Screen::new(), feed, look).await?;
+    let mut screen = Screen::new();
+    screen.hint(first_keys(look.keys()));
+    let ended = args.screen.show(screen, feed, look).await?;
     end(ended, Some(saved))
 }
 

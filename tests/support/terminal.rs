@@ -27,6 +27,8 @@ pub struct Terminal {
 struct Seen {
     parser: Parser,
     bytes: Vec<u8>,
+    /// Whether nothing is read, as over a link that hangs.
+    is_stuck: bool,
     /// Whether the terminal is to be closed once the program writes to it again.
     is_closing: bool,
     /// Whether nothing is read any more: either end is closed.
@@ -84,11 +86,21 @@ impl Terminal {
         let mut out = pair.master.try_clone_reader().expect("a pty can be read");
         let keys = pair.master.take_writer().expect("a pty can be written");
         let parser = Parser::new(at_least_one(rows), at_least_one(columns), 0);
-        let seen = Arc::new(Mutex::new(Seen { parser, bytes: vec![], is_closing: false, is_over: false }));
+        let seen = Arc::new(Mutex::new(Seen {
+            parser,
+            bytes: vec![],
+            is_stuck: false,
+            is_closing: false,
+            is_over: false,
+        }));
         let filled = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut buffer = vec![0; 65_536];
+            let is_stuck = || filled.lock().unwrap_or_else(PoisonError::into_inner).is_stuck;
             while let Ok(length @ 1..) = out.read(&mut buffer) {
+                while is_stuck() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 let mut seen = filled.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.parser.process(&buffer[..length]);
                 seen.bytes.extend_from_slice(&buffer[..length]);
@@ -111,6 +123,11 @@ impl Terminal {
     /// Everything that was sent to the terminal so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.seen().bytes.clone()
+    }
+
+    /// How many bytes were sent to the terminal so far.
+    pub fn sent(&self) -> usize {
+        self.seen().bytes.len()
     }
 
     /// Waits until the screen shows a text.
@@ -200,6 +217,11 @@ impl Terminal {
     /// When it is gone.
     pub fn signal(&self, signal: Signal) {
         kill_process(self.process(), signal).expect("the process is there to be signalled");
+    }
+
+    /// Takes nothing more that the program writes, as over a link that hangs, or goes on to.
+    pub fn stick(&self, is_stuck: bool) {
+        self.seen().is_stuck = is_stuck;
     }
 
     /// Closes the terminal, as when a window is closed or a link is lost. The program has to write something before it

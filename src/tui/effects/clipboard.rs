@@ -67,11 +67,11 @@ pub(super) fn sequence(text: &str, through: Multiplexer) -> Result<Sequence, Str
 /// What is said of it. Whether the terminal did it, it does not tell.
 pub(super) fn notice(text: &str, through: Multiplexer) -> String {
     let who = match through {
-        Multiplexer::None => "your terminal, if it allows that",
-        Multiplexer::Tmux => "your terminal, if tmux ('set -g set-clipboard on') and it allow that",
-        Multiplexer::Screen => "your terminal through screen, if it allows that",
+        Multiplexer::None => "your terminal, which must allow that",
+        Multiplexer::Tmux => "tmux, which needs 'set-clipboard on'",
+        Multiplexer::Screen => "your terminal through screen",
     };
-    format!("{} characters copied to {who}", text.chars().count())
+    format!("copied: {} characters sent to {who}", text.chars().count())
 }
 
 /// Wraps a sequence for screen, which hands on short strings only; the pieces follow each other without a gap. An end
