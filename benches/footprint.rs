@@ -2,6 +2,8 @@
 //! terminal of 200 by 60, and beside it what btop costs in an equal one; then how soon a key is answered while every
 //! target hangs. `scripts/footprint` runs it.
 
+#![expect(clippy::print_stdout, reason = "the table is what it is run for")]
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

@@ -5,18 +5,16 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use headwater_panels::screen::first_keys;
-use headwater_panels::{Screen, Status};
+use headwater_panels::Status;
 
 use super::output::{Failure, say};
 use super::record::{report, show_tape};
 use super::triage::{PassArgs, pass};
-use super::tui::{ScreenArgs, end, live_feed};
+use super::tui::{ScreenArgs, end, live_feed, screen_with_hint};
 use crate::config::Config;
 use crate::lab::scenario::SCENARIOS;
 use crate::lab::{self, LabError, LabOptions};
 use crate::recording::Tape;
-use crate::tui::look::Look;
 use crate::tui::terminal::is_terminal;
 
 /// How long a demo looks unless told otherwise: the fault comes after five seconds.
@@ -94,13 +92,6 @@ async fn on_screen(config: &Config, args: &DemoArgs) -> Result<u8, Failure> {
     let demo = format!("demo '{}': a real lab on this machine; its fault comes after 5 s", args.scenario);
     let feed = live_feed(config, &saved, args.pass.record.clone(), Some(demo))?;
     end(args.screen.show(screen_with_hint(&look), feed, look).await?, Some(saved))
-}
-
-/// The screen with a line for whoever sees it for the first time.
-fn screen_with_hint(look: &Look) -> Screen {
-    let mut screen = Screen::new();
-    screen.hint(first_keys(look.keys()));
-    screen
 }
 
 /// What is left without `redis-server`: the bundled recording of the scenario.

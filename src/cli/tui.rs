@@ -103,10 +103,15 @@ pub(super) async fn run(args: TuiArgs) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);
     let feed = live_feed(&config, &saved, args.record, None)?;
+    let ended = args.screen.show(screen_with_hint(&look), feed, look).await?;
+    end(ended, Some(saved))
+}
+
+/// The screen with a line for whoever sees it for the first time.
+pub(super) fn screen_with_hint(look: &Look) -> Screen {
     let mut screen = Screen::new();
     screen.hint(first_keys(look.keys()));
-    let ended = args.screen.show(screen, feed, look).await?;
-    end(ended, Some(saved))
+    screen
 }
 
 /// Refuses to draw where nobody would see it; `instead` says what to do there.
