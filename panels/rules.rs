@@ -82,7 +82,7 @@ static COLUMNS: &[Column<Line>] = &[
         title: "seen",
         width: Width::Rest(11),
         rank: 0,
-        cell: |line| Cell::text(line.state().detail.as_str()),
+        cell: |line| Cell::text(line.state().detail.as_ref()),
         draw: None,
     },
     Column {

@@ -134,6 +134,7 @@ impl Engine {
         }
         let graph = Graph::new(&self.settings, &self.world.components());
         let mut groups = RefCell::default();
+        let mut states = vec![];
         for (place, rule) in RULES.iter().copied().enumerate() {
             let watched = self.watched(rule.watches, &graph);
             let scene = self.scene(now, &graph, std::mem::take(&mut groups));
@@ -148,6 +149,8 @@ impl Engine {
                 self.findings.take(place, subject, judgement, now);
             }
             self.findings.keep_only(place, &watched, now);
+            // Told here, while they are at hand, and not when the snapshot is made.
+            states.extend(self.findings.states(place));
         }
         self.keep_time(now);
         let mut signals = std::mem::take(&mut self.signals);
@@ -159,7 +162,7 @@ impl Engine {
         let frame = Frame {
             at: now,
             report: Arc::new(report),
-            rules: self.findings.states(),
+            rules: states.into(),
             sources: self.world.sources().cloned().collect(),
         };
         self.timeline.push(frame.clone());
@@ -173,7 +176,7 @@ impl Engine {
         let frame = Frame {
             at: last.at,
             report: Arc::clone(&last.report),
-            rules: self.findings.states(),
+            rules: Arc::clone(&last.rules),
             sources: self.world.sources().cloned().collect(),
         };
         Some(self.compose(frame, last.signals.clone(), last.scans_wanted.clone()))
@@ -187,7 +190,7 @@ impl Engine {
             settings: Arc::clone(&self.settings),
             report: frame.report,
             rules: frame.rules,
-            topologies: self.world.topologies().cloned().collect(),
+            topologies: self.world.shapes(),
             sources: frame.sources,
             signals,
             scans: self.world.scans().cloned().collect(),

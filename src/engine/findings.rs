@@ -17,7 +17,7 @@ const CLEARS_TO_END: u32 = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     /// Evaluated, nothing wrong.
-    Clear(String),
+    Clear(Arc<str>),
     /// Past its limits, but not yet for long enough.
     Pending,
     /// Past its limits.
@@ -25,7 +25,7 @@ pub enum State {
     /// It fired in this window and no longer does.
     Ended(Moment),
     /// Not evaluated, for this reason.
-    Unknown(String),
+    Unknown(Arc<str>),
 }
 
 /// One rule on one subject.
@@ -84,7 +84,7 @@ impl Findings {
         let finding = self.rows[place].entry(subject.clone()).or_insert_with(|| Finding {
             rule,
             subject: subject.clone(),
-            state: State::Unknown(String::new()),
+            state: State::Unknown(Arc::default()),
             breach: None,
             since: Since { at: now, before: false },
             run_since: Since { at: now, before: false },
@@ -113,7 +113,7 @@ impl Findings {
     pub(crate) fn forget_ended(&mut self, now: Moment, after: Duration) {
         for finding in self.rows.iter_mut().flat_map(BTreeMap::values_mut) {
             if finding.until().is_some_and(|until| now.since(until) > after) {
-                finding.state = State::Unknown("ended".to_owned());
+                finding.state = State::Unknown("ended".into());
                 finding.breach = None;
             }
         }
@@ -144,20 +144,18 @@ impl Findings {
         !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)
     }
 
-    /// The live state of every rule, for screens.
-    pub fn states(&self) -> Arc<[RuleState]> {
-        self.iter()
-            .map(|finding| {
-                let (state, detail) = match &finding.state {
-                    State::Clear(seen) => ("clear", seen.clone()),
-                    State::Pending => ("pending", finding.sentence()),
-                    State::Firing => ("firing", finding.sentence()),
-                    State::Ended(_) => ("ended", finding.sentence()),
-                    State::Unknown(missing) => ("unknown", missing.clone()),
-                };
-                RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail }
-            })
-            .collect()
+    /// The live state of one rule on each of its subjects, for screens.
+    pub(crate) fn states(&self, place: usize) -> impl Iterator<Item = RuleState> + '_ {
+        self.rows[place].values().map(|finding| {
+            let (state, detail) = match &finding.state {
+                State::Clear(seen) => ("clear", Arc::clone(seen)),
+                State::Pending => ("pending", finding.sentence().into()),
+                State::Firing => ("firing", finding.sentence().into()),
+                State::Ended(_) => ("ended", finding.sentence().into()),
+                State::Unknown(missing) => ("unknown", Arc::clone(missing)),
+            };
+            RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail }
+        })
     }
 }
 
@@ -181,7 +179,7 @@ impl Finding {
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
-                        self.state = State::Clear(seen);
+                        self.state = State::Clear(seen.into());
                     }
                 }
             }
@@ -196,7 +194,7 @@ impl Finding {
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
-                        self.state = State::Unknown(missing);
+                        self.state = State::Unknown(missing.into());
                     }
                 }
             }
@@ -325,7 +323,7 @@ mod tests {
         assert_eq!(run(story.clone()).state, State::Firing);
         story.push(unknown.clone());
         assert!(matches!(run(story).state, State::Ended(_)));
-        assert_eq!(run(vec![clear(), unknown]).state, State::Unknown("stale".to_owned()));
+        assert_eq!(run(vec![clear(), unknown]).state, State::Unknown("stale".into()));
     }
 
     #[test]

@@ -132,7 +132,7 @@ pub struct RuleState {
     /// `clear`, `pending`, `firing`, `ended` or `unknown`.
     pub state: &'static str,
     /// What was seen, or what is missing.
-    pub detail: String,
+    pub detail: Arc<str>,
 }
 
 /// A source's state.

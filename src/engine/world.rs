@@ -3,6 +3,7 @@
 mod slow_log;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use slow_log::SlowLogs;
@@ -22,6 +23,8 @@ const SCAN_SPEAKS_FOR: Duration = Duration::from_secs(900);
 pub struct World {
     sources: BTreeMap<Subject, SourceState>,
     topologies: BTreeMap<Subject, Topology>,
+    /// The same for snapshots: made when a shape arrives, because shapes seldom do.
+    shapes: Arc<[Topology]>,
     /// The nodes of each deployment by their host.
     hosts: BTreeMap<Subject, BTreeMap<String, Vec<Subject>>>,
     slow: SlowLogs,
@@ -164,6 +167,7 @@ impl World {
         }
         self.hosts.insert(topology.cluster.clone(), hosts);
         self.topologies.insert(topology.cluster.clone(), topology.clone());
+        self.shapes = self.topologies.values().cloned().collect();
         gone
     }
 
@@ -180,6 +184,11 @@ impl World {
     /// The Redis deployments that are known.
     pub fn topologies(&self) -> impl Iterator<Item = &Topology> {
         self.topologies.values()
+    }
+
+    /// The shape of every deployment, to be held by snapshots.
+    pub fn shapes(&self) -> Arc<[Topology]> {
+        Arc::clone(&self.shapes)
     }
 
     /// The shards of a deployment.

@@ -11,7 +11,7 @@ use super::world::BEGAN;
 pub(crate) fn rule(snapshot: &Snapshot, expect: &Expect, file: Option<&str>) -> Vec<String> {
     let id = expect.rule.as_deref().or(file).expect("a rule to look at");
     let found = snapshot.rules.iter().find(|row| row.rule == id && row.subject == expect.subject);
-    let (state, detail) = found.map_or(("absent", ""), |row| (row.state, row.detail.as_str()));
+    let (state, detail) = found.map_or(("absent", ""), |row| (row.state, row.detail.as_ref()));
     let mut complaints = vec![];
     let second = (snapshot.at.0 - BEGAN.0) / 1_000;
     if state != expect.state {

@@ -136,7 +136,7 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
     let mut seen = vec![];
     for finding in &findings {
         match &finding.state {
-            State::Clear(detail) => seen.push(detail.as_str()),
+            State::Clear(detail) => seen.push(detail.as_ref()),
             State::Unknown(missing) => {
                 return (Verdict::Unknown, format!("not seen: {} ({missing})", finding.rule.id));
             }
