@@ -63,10 +63,16 @@ impl TimeBins {
         let fine_from = trace.fine_bins().next().map_or(whole_from, |bin| bin.start).min(whole_from);
         let fine = trace.fine_bins().map(|bin| (bin, FINE_MS, whole_from));
         let coarse = trace.coarse_bins().map(|bin| (bin, COARSE_MS, fine_from));
+        let began = [trace.fine_bins().next(), trace.coarse_bins().next()];
         for (bin, long_ms, before) in fine.chain(coarse) {
             let value = f64::from(if bad == Bad::Low { bin.min } else { bin.max });
             let mut at = bin.start.0.max(self.first.0);
-            let end = bin.start.0.saturating_add(long_ms).min(before.0);
+            let end = bin.start.0.saturating_add(long_ms);
+            // The series began within this bin: what lies before the points in it was not seen by anybody.
+            if end > before.0 && began.contains(&Some(bin)) {
+                continue;
+            }
+            let end = end.min(before.0);
             while at < end {
                 put(self.place(Moment(at)), value);
                 at = at.saturating_add(self.length_ms);
@@ -78,6 +84,13 @@ impl TimeBins {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use headwater_engine::Subject;
+    use headwater_engine::metric::REDIS_MEMORY;
+    use headwater_engine::reading::{Reading, Value};
+    use headwater_engine::store::Store;
+
     use super::*;
     use crate::example::World;
 
@@ -93,6 +106,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_drawn_before_the_first_point() {
+        let node: Subject = "redis/a#0@h:1".parse().unwrap();
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        // It begins late in a minute, whose bin is closed when the next one begins.
+        let first = Moment(45_000);
+        for second in 0..100 {
+            let mut reading = Reading::new(node.clone(), first + Duration::from_secs(second));
+            reading.sample(&node, REDIS_MEMORY, Value::Gauge(1.0));
+            store.take(&reading, false, None);
+        }
+        let history = store.history();
+        let trace = history.trace(&node, REDIS_MEMORY, None).unwrap();
+        let bins = TimeBins { first: Moment(0), length_ms: 5_000, count: 40 };
+        let cells = bins.worst(trace, Moment(200_000), Bad::High);
+        assert_eq!(cells.iter().position(Option::is_some), Some(9), "{cells:?}");
+        assert_eq!(cells.iter().flatten().count(), 20);
+    }
+
+    #[test]
     fn a_cell_holds_its_worst_value_and_nothing_later_than_the_moment_shown() {
         let mut world = World::new();
         world.run(30);
@@ -100,7 +132,7 @@ mod tests {
         let signal = snapshot.signals.iter().find(|signal| signal.row.name == "requests").unwrap();
         let bins = TimeBins::covering(snapshot.began, snapshot.at, 10);
         let all = bins.worst(&signal.trace, snapshot.at, Bad::High);
-        let then = bins.worst(&signal.trace, snapshot.at - std::time::Duration::from_secs(12), Bad::High);
+        let then = bins.worst(&signal.trace, snapshot.at - Duration::from_secs(12), Bad::High);
         let known = |cells: &[Option<f64>]| cells.iter().flatten().count();
         assert!(known(&all) >= 5, "{all:?}");
         assert!(known(&then) >= 2 && known(&then) <= known(&all) - 2, "{then:?} of {all:?}");
