@@ -9,8 +9,8 @@ mod text;
 use headwater_engine::Snapshot;
 use headwater_engine::report::Report;
 use headwater_engine::wording::{
-    address, chain, confidence_word, cost, data_age, evidence, headline, innocents, keys, names, shape_words,
-    span, troubles, unavailable, unjudged, verdict_word,
+    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
+    shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
 pub use layout::Layout;

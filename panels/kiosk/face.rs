@@ -81,6 +81,7 @@ fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
     let (word, role) = match (report.conclusion, report.ended()) {
         (Conclusion::Guilty, None) => ("INCIDENT", ColorRole::Guilty),
         (Conclusion::Guilty, Some(_)) => ("INCIDENT ENDED", ColorRole::Suspect),
+        _ if snapshot.silent_since().is_some() => ("NO TARGET ANSWERS", ColorRole::Unknown),
         (Conclusion::Clear, _) => ("NOTHING GUILTY", ColorRole::Innocent),
         (Conclusion::Blind, _) => ("NOT ALL IS SEEN", ColorRole::Unknown),
         (Conclusion::NoTarget, _) => ("NO TARGET ANSWERS", ColorRole::Unknown),

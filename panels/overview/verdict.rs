@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
 use headwater_engine::wording::{
-    address, chain, confidence_word, evidence, headline, innocents, keys, names, shape_words, span, troubles,
-    unjudged, verdict_word,
+    address, chain, confidence_word, evidence, headline_of, innocents, keys, names, shape_words, span,
+    troubles, unjudged, verdict_word,
 };
-use headwater_engine::{Kind, Snapshot, Subject};
+use headwater_engine::{Snapshot, Subject};
 
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
@@ -59,7 +59,7 @@ pub(super) fn in_two_lines(snapshot: &Snapshot) -> String {
         let word = verdict_word(suspect.verdict).to_uppercase();
         format!("{word} {}: {}", head(snapshot, suspect), suspect.sentence)
     });
-    let first = accused.unwrap_or_else(|| headline(report.conclusion).to_owned());
+    let first = accused.unwrap_or_else(|| headline_of(snapshot));
     let chain = chain(report).map(|chain| format!("{chain}; ")).unwrap_or_default();
     format!("{} {} UTC: {first}\n{chain}next: {}", report.name, snapshot.at.clock(), report.next_step)
 }
@@ -89,6 +89,7 @@ fn conclusion(snapshot: &Snapshot) -> Vec<Line> {
     let report = &snapshot.report;
     let awaited = awaited(snapshot);
     let (mark, role) = match report.conclusion {
+        _ if snapshot.silent_since().is_some() => ("? SILENT", ColorRole::Unknown),
         Conclusion::Guilty => return vec![],
         Conclusion::Clear if report.suspects.is_empty() => ("o CALM", ColorRole::Innocent),
         Conclusion::Clear => ("o CLEAR", ColorRole::Innocent),
@@ -99,11 +100,10 @@ fn conclusion(snapshot: &Snapshot) -> Vec<Line> {
         Conclusion::NoTarget => ("? SILENT", ColorRole::Unknown),
     };
     let text = match report.conclusion {
-        Conclusion::NoTarget if is_connecting(snapshot) => "connecting: nothing has answered yet",
-        conclusion => headline(conclusion),
+        Conclusion::NoTarget if is_connecting(snapshot) => "connecting: nothing has answered yet".to_owned(),
+        _ => headline_of(snapshot),
     };
-    let mut lines =
-        vec![Line::new(Weight::Core, mark, text.to_owned()).colored(role).text_colored(ColorRole::Heading)];
+    let mut lines = vec![Line::new(Weight::Core, mark, text).colored(role).text_colored(ColorRole::Heading)];
     if is_connecting(snapshot) {
         let text = format!("waiting for the first answer of {}", names(&awaited));
         lines.push(Line::new(Weight::Core, "", text));
@@ -168,7 +168,7 @@ fn unknown_rows(report: &Report) -> Vec<String> {
 
 /// What an all-clear rests on.
 fn looked_at(snapshot: &Snapshot) -> String {
-    let sources = snapshot.sources.iter().filter(|source| source.source.kind() != Kind::Observer).count();
+    let sources = snapshot.targets().count();
     let judged = snapshot.rules.iter().filter(|rule| rule.state == "clear").count();
     let rules: BTreeSet<&str> = snapshot.rules.iter().map(|rule| rule.rule).collect();
     format!(

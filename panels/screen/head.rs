@@ -147,6 +147,9 @@ fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Vec<Part>> {
 fn conclusion(snapshot: &Snapshot) -> Part {
     let report = &snapshot.report;
     let lasting_until = |until: Moment| report.onset().map(|onset| lasting(until.since(onset)));
+    if snapshot.silent_since().is_some() && report.conclusion != Conclusion::Guilty {
+        return ("? no target answers".to_owned(), ColorRole::Unknown);
+    }
     match (report.conclusion, report.ended()) {
         (Conclusion::Guilty, Some(until)) => (
             format!("X INCIDENT ended after {}", lasting_until(until).unwrap_or_default()),

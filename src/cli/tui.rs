@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
 use headwater_engine::Snapshot;
-use headwater_engine::wording::headline;
+use headwater_engine::wording::headline_of;
 use headwater_panels::screen::{Feed as FeedState, first_keys};
 use headwater_panels::{Screen, Status};
 
@@ -216,7 +216,7 @@ fn verdict_line(snapshot: &Snapshot) -> Option<String> {
     Some(format!(
         "{} {}: {} {} by {}: {}\n",
         report.at.clock(),
-        headline(report.conclusion),
+        headline_of(snapshot),
         headwater_engine::wording::verdict_word(first.verdict),
         first.subject,
         first.rule,

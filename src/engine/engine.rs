@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use crate::findings::Findings;
 use crate::graph::Graph;
+use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
-use crate::rules::{Limits, Nature, RULES, Watches};
+use crate::rules::{self, Limits, Nature, RULES, Watches};
 use crate::scene::Scene;
 use crate::settings::{Baselines, Settings};
 use crate::signal::{Signal, Signals};
@@ -152,6 +153,10 @@ impl Engine {
             // Told here, while they are at hand, and not when the snapshot is made.
             states.extend(self.findings.states(place));
         }
+        if let Some(silent_since) = self.silent_since(now) {
+            // The first that went were accused before the others went too.
+            self.findings.take_back(rules::SEEN_FROM_HERE, silent_since - self.settings.stale_after());
+        }
         self.keep_time(now);
         let mut signals = std::mem::take(&mut self.signals);
         let scene = self.scene(now, &graph, groups);
@@ -234,6 +239,7 @@ impl Engine {
             now,
             evaluations: self.evaluations,
             calm: self.calm,
+            silent_since: self.silent_since(now),
             settings: &self.settings,
             saved: &self.saved,
             store: &self.store,
@@ -242,6 +248,10 @@ impl Engine {
             findings: &self.findings,
             groups,
         }
+    }
+
+    fn silent_since(&self, now: Moment) -> Option<Moment> {
+        all_silent_since(self.world.sources(), now - self.settings.stale_after())
     }
 
     /// The subjects that a rule is evaluated on, in order.

@@ -13,6 +13,10 @@ use crate::time::Moment;
 /// Evaluations in a row that must be clear before a firing finding ends.
 const CLEARS_TO_END: u32 = 3;
 
+/// What is missing to judge a single target while none answers.
+pub(crate) const NOTHING_ANSWERS: &str =
+    "no target answers, so nothing can be said of a single one from here";
+
 /// How one rule stands on one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
@@ -115,6 +119,18 @@ impl Findings {
             if finding.until().is_some_and(|until| now.since(until) > after) {
                 finding.state = State::Unknown("ended".into());
                 finding.breach = None;
+            }
+        }
+    }
+
+    /// Takes back what these rules said of single subjects since this moment: all of them have gone at once, and who
+    /// looks is the first suspect.
+    pub(crate) fn take_back(&mut self, rules: &[&str], since: Moment) {
+        let rows = RULES.iter().zip(&mut self.rows).filter(|(rule, _)| rules.contains(&rule.id));
+        for finding in rows.flat_map(|(_, row)| row.values_mut()) {
+            if finding.breach.is_some() && finding.since.at >= since {
+                finding.state = State::Unknown(NOTHING_ANSWERS.to_owned());
+                (finding.breach, finding.breaches) = (None, 0);
             }
         }
     }

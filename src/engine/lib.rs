@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod metric;
 pub mod peers;
 pub mod quantity;
+pub mod reach;
 pub mod reading;
 pub mod report;
 pub mod rules;

@@ -51,6 +51,9 @@ pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };
 
+/// Rules that accuse a target of what whoever looks at it may have done himself.
+pub(crate) const SEEN_FROM_HERE: &[&str] = &["node-unreachable", "slow-to-answer"];
+
 /// The rule with this id.
 pub fn by_id(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)

@@ -37,6 +37,8 @@ pub struct Scene<'a> {
     pub evaluations: u32,
     /// The latest span in which nothing was pending or firing.
     pub calm: Option<(Moment, Moment)>,
+    /// Since when no target answers any more; `None` while any does.
+    pub silent_since: Option<Moment>,
     /// What was declared.
     pub settings: &'a Settings,
     /// What earlier runs learned.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::metric::Metric;
+use crate::reach::{all_silent_since, is_target};
 use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
 use crate::report::Report;
 use crate::settings::Settings;
@@ -95,6 +96,16 @@ impl Snapshot {
     pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
         let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
         (seen.at >= self.at - self.settings.stale_after()).then_some(seen)
+    }
+
+    /// Since when no target gives anything any more, though some did; `None` while any does.
+    pub fn silent_since(&self) -> Option<Moment> {
+        all_silent_since(self.sources.iter(), self.at - self.settings.stale_after())
+    }
+
+    /// The sources that are watched: all but Headwater itself.
+    pub fn targets(&self) -> impl Iterator<Item = &SourceState> {
+        self.sources.iter().filter(|state| is_target(state))
     }
 
     /// The sum of the present values of `subject` and its parts; `None` when none of them has one.

@@ -13,6 +13,7 @@ use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
+use crate::wording;
 
 /// Evaluations from which on a clear answer means something.
 const LEAST_EVALUATIONS: u32 = 3;
@@ -81,7 +82,11 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
     // Rules need three looks in a row: who looked for less has not looked.
     let looked = scene.evaluations >= LEAST_EVALUATIONS;
-    if blind || unproven || !looked { Conclusion::Blind } else { Conclusion::Clear }
+    if scene.silent_since.is_some() || blind || unproven || !looked {
+        Conclusion::Blind
+    } else {
+        Conclusion::Clear
+    }
 }
 
 /// Whether any source shows what callers see.
@@ -89,6 +94,12 @@ fn sees_symptoms(scene: &Scene<'_>) -> bool {
     scene.findings.iter().any(|finding| {
         finding.rule.nature == Nature::Symptom && !matches!(finding.state, crate::findings::State::Unknown(_))
     })
+}
+
+/// Whether there is a source that should show what callers see, be it silent.
+fn has_symptom_source(scene: &Scene<'_>) -> bool {
+    let shows = |kind| matches!(kind, Kind::Service | Kind::Gateway | Kind::Client);
+    scene.settings.has_symptom_source() || scene.world.sources().any(|state| shows(state.source.kind()))
 }
 
 fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec<Unjudged> {
@@ -128,6 +139,16 @@ fn next_step(
     let first = suspects.first();
     let advice = first.and_then(advice);
     let advice = advice.as_deref();
+    if let Some(since) = scene.silent_since {
+        let before = match (conclusion, advice) {
+            (Conclusion::Guilty, Some(advice)) => format!("; what was known before says: {advice}"),
+            _ => String::new(),
+        };
+        return format!(
+            "{}: look at this machine's own network first, and run 'headwater doctor'{before}",
+            wording::silence(since)
+        );
+    }
     match (conclusion, first, advice) {
         (Conclusion::NoTarget, ..) => {
             "no target answered: run 'headwater doctor' to see what is in the way".to_owned()
@@ -136,6 +157,11 @@ fn next_step(
         (_, Some(suspect), Some(advice)) if suffering => {
             format!("look at {} first: {advice}", suspect.subject)
         }
+        (_, Some(suspect), _) if !sees_symptoms(scene) && has_symptom_source(scene) => format!(
+            "{} is abnormal; nobody can say whether it hurts anyone until the source that shows what callers see \
+             gives data again",
+            suspect.subject
+        ),
         (_, Some(suspect), _) if !sees_symptoms(scene) => format!(
             "{} is abnormal, not proven to be the cause of anything you see: add a source for the service that \
              suffers",

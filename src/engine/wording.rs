@@ -33,6 +33,35 @@ pub fn headline(conclusion: Conclusion) -> &'static str {
     }
 }
 
+/// The words for what a snapshot comes to, with the sources that an all-clear should not be said without.
+pub fn headline_of(snapshot: &Snapshot) -> String {
+    let conclusion = snapshot.report.conclusion;
+    if let Some(since) = snapshot.silent_since() {
+        let before = if conclusion == Conclusion::Guilty { "INCIDENT, but " } else { "" };
+        return format!("{before}{}", silence(since));
+    }
+    let all = snapshot.targets().count();
+    let troubled = snapshot.targets().filter(|state| state.fault.is_some()).count();
+    let late = snapshot.targets().filter(|state| state.fault.is_none() && state.late_since.is_some()).count();
+    let counted = |count: usize, is: &str, are: &str| {
+        (count > 0).then(|| format!("{count} of {all} sources {}", if count == 1 { is } else { are }))
+    };
+    let not_well: Vec<String> =
+        [counted(troubled, "is in trouble", "are in trouble"), counted(late, "is late", "are late")]
+            .into_iter()
+            .flatten()
+            .collect();
+    match conclusion {
+        Conclusion::Clear if !not_well.is_empty() => format!("nothing guilty; {}", not_well.join(", ")),
+        _ => headline(conclusion).to_owned(),
+    }
+}
+
+/// `no target answers any more since 14:06:55`.
+pub fn silence(since: Moment) -> String {
+    format!("no target answers any more since {}", since.clock())
+}
+
 /// `data 12 s old`, for data too old to be what is going on now; `None` for fresh data.
 pub fn data_age(row: &SubjectVerdict) -> Option<String> {
     row.age_s.filter(|age| *age > FRESH_S).map(|age| format!("data {age:.0} s old"))
@@ -56,7 +85,7 @@ pub fn shape_words(kind: ShapeKind) -> &'static str {
         ShapeKind::ErrorsOnly => "errors only",
         ShapeKind::Surge => "surge",
         ShapeKind::Storm => "retry storm",
-        ShapeKind::Unknown => "no symptom source",
+        ShapeKind::Unknown => "no symptom seen",
     }
 }
 

@@ -6,8 +6,8 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, chain, confidence_word, cost, data_age, evidence, headline, innocents, keys, names, shape_words,
-    span, troubles, unavailable, unjudged, verdict_word,
+    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
+    shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -19,7 +19,7 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
 
 fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
     let report = &snapshot.report;
-    let headline = headline(report.conclusion);
+    let headline = headline_of(snapshot);
     writeln!(out, "# {} at {} UTC: {headline}\n", escaped(&report.name), report.at.clock())?;
     writeln!(out, "**{}**: {}\n", shape_words(report.shape.kind), escaped(&report.shape.sentence))?;
     if let Some(symptom) = &report.symptom {

@@ -4,7 +4,7 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
-    Layout, address, chain, confidence_word, cost, data_age, evidence, headline, innocents, keys, names,
+    Layout, address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
     shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
@@ -16,11 +16,7 @@ const INDENT: usize = 9;
 pub(super) fn render(snapshot: &Snapshot) -> String {
     let report = &snapshot.report;
     let mut out = Layout::new(WIDTH);
-    out.hang(
-        "",
-        0,
-        &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline(report.conclusion)),
-    );
+    out.hang("", 0, &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline_of(snapshot)));
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
     if let Some(symptom) = &report.symptom {
         out.hang("symptom", INDENT, &format!("{} ({})", symptom.sentence, span(symptom.since, None)));

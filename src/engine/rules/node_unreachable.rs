@@ -1,6 +1,7 @@
 //! A node does not answer.
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::findings::NOTHING_ANSWERS;
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
 use crate::quantity::show;
 use crate::reading::{FaultKind, NodeHealth};
@@ -15,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "The node refused the connection, or has not answered for 10 s. A late answer is not absence: below \
           10 s the node is shown as late. What the cluster says of the node is told beside it, because its own \
           view comes seconds later and may be rosier than ours. A replica that is down is a suspect at most \
-          while its primary answers.",
+          while its primary answers. When every target goes at once, none of them is accused: whoever looks is the \
+          first suspect.",
     next: "see whether the process runs and the port answers from a service's host; if it is a primary, watch \
            that its replica takes over",
     watches: Watches::Nodes,
@@ -54,6 +56,9 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
             None => Judgement::Unknown(scene.missing(node)),
         };
     };
+    if scene.silent_since.is_some() {
+        return Judgement::Unknown(NOTHING_ANSWERS.to_owned());
+    }
     let why =
         state.fault.as_ref().map_or("no answer".to_owned(), |(_, fault)| fault.message.as_str().to_owned());
     let place = scene.world.shard(&node.parent().unwrap_or_else(|| node.clone()));

@@ -23,6 +23,9 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
     let numbers = numbers(scene, slow, failing);
     let attempts = attempts_per_original(scene);
     let (kind, words) = match (slow, failing) {
+        _ if !super::sees_symptoms(scene) && super::has_symptom_source(scene) => {
+            (ShapeKind::Unknown, "the source that shows what callers see gives no data")
+        }
         _ if !super::sees_symptoms(scene) => (ShapeKind::Unknown, "no source shows what callers see"),
         (slow, failing) if attempts >= STORM_ATTEMPTS && (slow.is_some() || failing.is_some()) => {
             (ShapeKind::Storm, "attempts rise over originals")
