@@ -2,7 +2,7 @@
 
 mod axis;
 mod dependencies;
-
+mod search;
 mod signals;
 mod verdict;
 
@@ -53,6 +53,8 @@ struct Overview {
     first: usize,
     /// Rows that each takes.
     each: u16,
+    /// What can be done about a scan at the moment that was last drawn.
+    offered: &'static [Action],
 }
 
 /// How the height is shared out, from the top.
@@ -78,7 +80,8 @@ impl Panel for Overview {
             true => (hint(view), None),
             false => (None, hint(view)),
         };
-        let lines = verdict::lines(snapshot, within);
+        self.offered = search::offered(snapshot);
+        let lines = verdict::lines(view, within);
         let dependencies = dependencies::rows(snapshot);
         let rows = shared_out(&lines, dependencies.len(), palette, area);
         let mut below = area;
@@ -113,6 +116,7 @@ impl Panel for Overview {
             Action::Top | Action::PageUp => 0,
             Action::Bottom | Action::PageDown => last,
             Action::Open => return self.opened(view.snapshot),
+            Action::Scan | Action::PauseScan | Action::CancelScan => return search::steer(action, view),
             Action::Back if self.cursor.is_some() => {
                 self.cursor = None;
                 return Outcome::Done;
@@ -121,6 +125,10 @@ impl Panel for Overview {
         };
         self.cursor = rows.get(to.min(last)).map(|row| row.subject.clone());
         Outcome::Done
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        self.offered
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {

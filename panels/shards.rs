@@ -7,7 +7,6 @@ mod head;
 mod lens;
 mod list;
 mod rows;
-mod scan;
 mod shared_link;
 mod told;
 
@@ -18,13 +17,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
+use crate::big_key_scan::{self, shard_of};
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::table::Table;
 use compare::Pair;
 use lens::LENSES;
-use rows::{Line, has_link, lens_of, node_rows, shard_of};
+use rows::{Line, has_link, lens_of, node_rows};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -159,7 +159,7 @@ impl Panel for Shards {
             Action::Right => self.turn(snapshot, true),
             Action::Compare => self.compare(snapshot),
             Action::Scan | Action::PauseScan | Action::CancelScan => {
-                scan::act(action, self.subject(snapshot).as_ref(), view)
+                big_key_scan::act(action, self.subject(snapshot).as_ref(), view)
             }
             Action::Open if self.open == Open::List => match self.subject(snapshot) {
                 Some(shard) => {

@@ -13,7 +13,10 @@ use crate::panel::{PANELS, Panel, View};
 pub(crate) fn keys() -> Keymap {
     let key = |text: &str| Stroke::parse(text).unwrap();
     let digits = (0..PANELS.len()).map(|place| (key(&format!("{}", place + 1)), Command::Show(place)));
-    Keymap::new(digits.chain([(key("enter"), Command::Act(Action::Open))]).collect())
+    let actions =
+        [("enter", Action::Open), ("b", Action::Scan), ("p", Action::PauseScan), ("x", Action::CancelScan)];
+    let actions = actions.map(|(text, action)| (key(text), Command::Act(action)));
+    Keymap::new(digits.chain(actions).collect())
 }
 
 /// What a panel looks like at this size, line by line.

@@ -9,17 +9,21 @@ use headwater_engine::wording::{
 };
 use headwater_engine::{Snapshot, Subject};
 
+use super::search;
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
+use crate::panel::View;
 
 /// Everything that the verdict says; `hint` is what the keys lead to.
-pub(super) fn lines(snapshot: &Snapshot, hint: Option<String>) -> Vec<Line> {
+pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
+    let snapshot = view.snapshot;
     let report = &snapshot.report;
     let mut lines = vec![];
     lines.extend(conclusion(snapshot));
     for (place, suspect) in report.suspects.iter().enumerate() {
         accuse(&mut lines, snapshot, suspect, place == 0);
     }
+    lines.extend(search::line(view));
     if let Some(chain) = chain(report) {
         lines.push(Line::new(Weight::Core, "chain", chain));
     }

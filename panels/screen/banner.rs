@@ -16,7 +16,9 @@ const LEAST_FOR_DEMO: u16 = 14;
 /// Draws the rows at the top of an area on a screen of this height; returns how many rows it took.
 pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect, buffer: &mut Buffer) -> u16 {
     let mut rows = vec![];
-    rows.extend(time(screen, shown).map(|text| (text, ColorRole::Banner)));
+    if height >= head::LEAST_HEIGHT {
+        rows.extend(time(screen, shown).map(|text| (text, ColorRole::Banner)));
+    }
     if height >= LEAST_FOR_DEMO {
         // What the head has no room to say whole.
         let demo = shown.status.demo.clone().filter(|_| head::demo(screen, shown, screen.area).is_none());

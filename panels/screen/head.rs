@@ -18,13 +18,17 @@ use crate::palette::ColorRole;
 use crate::panel::PANELS;
 
 /// Below this height there is no list of panels.
-const LEAST_HEIGHT: u16 = 8;
+pub(super) const LEAST_HEIGHT: u16 = 8;
 
 /// The longest name of a deployment that is shown in full.
 const LONGEST_NAME: usize = 24;
 
 /// Below this width nothing says what the program is called.
 const NARROW: u16 = 50;
+
+/// Cells between two names of panels where there is room, and what the other end of their row may need.
+const SPACED_GAP: u16 = 2;
+const STATE: u16 = 20;
 
 /// What stands in the first row after the name: the signal and the word before its value.
 const SIGNALS: &[(&str, &str)] = &[("p99", "p99 "), ("errors", "err "), ("requests", "")];
@@ -63,6 +67,8 @@ pub(super) fn draw(
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
         buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
     }
+    // What is held still is said by a banner of its own, with the keys that lead on.
+    let state = if screen.held().is_some() { String::new() } else { state };
     draw_end(&state, state_role, shown, Rect { y: area.y + 1, ..first }, buffer);
     if let Some((text, place)) = demo(screen, shown, area) {
         put(text, ColorRole::Faint, shown, place, buffer);
@@ -87,13 +93,21 @@ pub(super) fn tabs(shown: &Shown<'_>, area: Rect) -> Vec<(usize, Rect, String)> 
     if area.height < LEAST_HEIGHT {
         return vec![];
     }
+    let labels =
+        PANELS.iter().enumerate().map(|(place, row)| (shown.keys.label(Command::Show(place)), row.short));
+    let labels: Vec<_> = labels.collect();
+    let wide = |text: &str| Span::raw(text).width() as u16;
+    let spaced: u16 = labels.iter().map(|(key, short)| wide(key) + 1 + wide(short) + SPACED_GAP).sum();
+    // A key is easier to tell from a name with a blank between, where that leaves room for what else is in the row.
+    let is_spaced = spaced + STATE <= area.width;
+    let (blank, gap) = if is_spaced { (" ", SPACED_GAP) } else { ("", 1) };
     let mut x = area.x;
     let mut tabs = vec![];
-    for (place, row) in PANELS.iter().enumerate() {
-        let text = format!("{}{}", shown.keys.label(Command::Show(place)), row.short);
-        let width = (Span::raw(text.as_str()).width() as u16).min(area.right().saturating_sub(x));
+    for (place, (key, short)) in labels.iter().enumerate() {
+        let text = format!("{key}{}{short}", if key.is_empty() { "" } else { blank });
+        let width = wide(&text).min(area.right().saturating_sub(x));
         tabs.push((place, Rect { x, y: area.y + 1, width, height: 1 }, text));
-        x += width + 1;
+        x += width + gap;
     }
     tabs
 }

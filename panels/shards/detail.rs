@@ -11,10 +11,10 @@ use ratatui::widgets::Widget;
 use super::head::{self, draw_texts};
 use super::list::left_out;
 use super::rows::{Line, Verdicts, give_strips, lens_of, node_rows};
-use super::scan::{scan_of, share};
 use super::told::{self, Told};
 use super::{Shards, put, row_of};
 use crate::action::Action;
+use crate::big_key_scan::{scan_of, share};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, View};
 

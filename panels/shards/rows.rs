@@ -300,9 +300,3 @@ fn short_name(shard: &Subject) -> String {
     let start: String = name.chars().take(room.saturating_sub(1)).collect();
     format!("{start}~{number}")
 }
-
-/// The shard of this name, as the snapshot's topology has it.
-pub(super) fn shard_of<'a>(snapshot: &'a Snapshot, subject: &Subject) -> Option<&'a Shard> {
-    let topology = snapshot.topologies.iter().find(|topology| topology.cluster.contains(subject))?;
-    topology.shards.iter().find(|shard| shard.subject == *subject)
-}

@@ -8,8 +8,8 @@ use headwater_engine::snapshot::RuleState;
 use headwater_engine::wording::{confidence_word, evidence, keys, span, verdict_word};
 use headwater_engine::{RemoteText, Snapshot, Subject};
 
-use super::scan::{biggest, progress_words, scan_of};
 use crate::action::Action;
+use crate::big_key_scan::{biggest, progress_words, running_words, scan_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::slow_groups::slow_groups;
@@ -75,19 +75,18 @@ fn continued(lines: &mut Vec<Told>, label: &str, texts: impl Iterator<Item = Str
 }
 
 fn scanned(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
-    let [start, pause, cancel] =
-        [Action::Scan, Action::PauseScan, Action::CancelScan].map(|action| view.keys.key_of(action));
+    let start = view.keys.key_of(Action::Scan);
     let Some(scan) = scan_of(view.snapshot, shard) else {
         let wanted =
             if view.snapshot.scans_wanted.contains(shard) { "; a scan would tell more here" } else { "" };
         lines.push(told("big keys", format!("not looked for yet{wanted}: {start} asks, with its cost")));
         return;
     };
-    let hint = match scan.state.has_ended() {
-        true => format!("; {start}: again"),
-        false => format!("; {pause}: pause or go on, {cancel}: end"),
+    let words = match scan.state.has_ended() {
+        true => format!("{}; {start}: again", progress_words(scan)),
+        false => running_words(scan, view.keys),
     };
-    lines.push(told("big keys", format!("{}{hint}", progress_words(scan))));
+    lines.push(told("big keys", words));
     lines.extend(biggest(scan, MOST_NAMED).map(|key| told("", key)));
     if scan.biggest.is_empty() && scan.state.has_ended() {
         lines.push(told("", "no key was found"));

@@ -129,7 +129,7 @@ impl Findings {
         let rows = RULES.iter().zip(&mut self.rows).filter(|(rule, _)| rules.contains(&rule.id));
         for finding in rows.flat_map(|(_, row)| row.values_mut()) {
             if finding.breach.is_some() && finding.since.at >= since {
-                finding.state = State::Unknown(NOTHING_ANSWERS.to_owned());
+                finding.state = State::Unknown(NOTHING_ANSWERS.into());
                 (finding.breach, finding.breaches) = (None, 0);
             }
         }

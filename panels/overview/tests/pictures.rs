@@ -123,15 +123,15 @@ fn calm() {
 #[test]
 fn a_node_that_answers_late() {
     insta::assert_snapshot!(at(Trouble::Late, 8, 80, 21), @r#"
-    ─ Verdict ─────────────────── enter: redis/features#2 on Shards   +1 not shown ─
+    ─ Verdict ─────────────────── enter: redis/features#2 on Shards   +2 not shown ─
     ? BLIND    nothing guilty, but not everything could be seen
     ! SUSPECT  redis/features#2 (10.0.3.14:6379), low confidence, since 14:08:01, by
                slow-to-answer
                answers in 9 s, its peers in 0.7 ms
+    which key? b looks for big keys on redis/features#2; reads only, 1 % of a core
     callers    calm: nothing that callers could see: errors 0 %, 1420/s
     innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
     unknown    gpu/ranker: no source
-               client/load: latency-shift: no latency histogram: not enough history…
     trouble    redis/features#2@10.0.3.14:6379: no answer since 14:07:59, still
                waiting
     next       nobody is seen to suffer; look at redis/features#2: look at what the

@@ -27,7 +27,7 @@ fn an_incident_says_how_long_it_lasts() {
     let snapshot = World::after(Trouble::FullLink, 72);
     insta::assert_snapshot!(live(&snapshot, 80), @r#"
     headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new
-    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
     "#);
     insta::assert_snapshot!(live(&snapshot, 60), @r#"
     headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
@@ -43,11 +43,11 @@ fn an_incident_says_how_long_it_lasts() {
 fn calm_and_silence() {
     insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r#"
     headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
-    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
     "#);
     insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r#"
     headwater ranker-prod   ? no target answers   ? no source shows what callers see
-    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
     "#);
 }
 
@@ -57,7 +57,7 @@ fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
     let late = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(12), 80);
     insta::assert_snapshot!(late, @r#"
     headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31       NO DATA for 12 s
-    1Over 2Shard 3Slow 4Src 5Rules                                          live 1 s
+    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
     "#);
     let fresh = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(2), 80);
     assert!(!fresh.contains("NO DATA"), "{fresh}");
@@ -77,25 +77,46 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
     let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
     insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r#"
     headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
-    1Over 2Shard 3Slow 4Src 5Rules  demo: a recording              REPLAY x4 paused
+    1 Over  2 Shard  3 Slow  4 Src  5 Rules  demo: a recording     REPLAY x4 paused
     "#);
 }
 
 #[test]
-fn what_is_held_still_says_since_when_and_what_was_gone_back_to_says_where() {
+fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_no_room_for_it() {
     let snapshot = World::after(Trouble::FullLink, 30);
     let late = Duration::from_secs(2);
     let mut screen = Screen::new();
     screen.held = Some(Arc::clone(&snapshot));
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
     headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
-    1Over 2Shard 3Slow 4Src 5Rules                 FROZEN 00:02
+    1Over 2Shard 3Slow 4Src 5Rules
     "#);
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
     headwater ranker-prod   o nothing guilty   p99 95 ms
-    1Over 2Shard 3Slow 4Src 5Rules             BACK at 14:07:30
+    1Over 2Shard 3Slow 4Src 5Rules
     "#);
+}
+
+/// The whole screen at this height, held still.
+fn held(height: u16) -> String {
+    let snapshot = World::after(Trouble::FullLink, 30);
+    let (palette, keys, status) = (Palette::mono(Glyphs::Unicode), keys(), Status::default());
+    let now = snapshot.at + Duration::from_secs(2);
+    let shown = Shown { newest: Some(&snapshot), now, palette: &palette, keys: &keys, status: &status };
+    let mut screen = Screen::new();
+    screen.held = Some(Arc::clone(&snapshot));
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, height));
+    screen.draw(&shown, buffer.area, &mut buffer);
+    text_of(&buffer)
+}
+
+#[test]
+fn a_screen_that_is_held_still_says_so_once_at_every_height() {
+    for height in 1..30 {
+        let text = held(height);
+        assert_eq!(text.matches("FROZEN").count(), 1, "{height} rows:\n{text}");
+    }
 }
 
 #[test]

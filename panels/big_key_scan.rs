@@ -2,16 +2,16 @@
 
 use headwater_engine::metric::{REDIS_KEYS, Unit};
 use headwater_engine::quantity::show;
-use headwater_engine::reading::{Scan, ScanState};
+use headwater_engine::reading::{Scan, ScanState, Shard};
 use headwater_engine::{Snapshot, Subject};
 
-use super::rows::shard_of;
 use crate::action::Action;
 use crate::data_state::{DataState, source_of};
+use crate::keys::Keymap;
 use crate::panel::{Effect, Intent, Outcome, View};
 
 /// Starts, pauses or ends the scan of a shard.
-pub(super) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> Outcome {
+pub(crate) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> Outcome {
     let snapshot = view.snapshot;
     let refused = |why: String| Outcome::Refused(why);
     let Some(shard) = shard else { return refused("no shard is under the cursor".to_owned()) };
@@ -30,7 +30,7 @@ pub(super) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> O
 }
 
 /// The scan of a shard.
-pub(super) fn scan_of<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
+pub(crate) fn scan_of<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
     snapshot.scans.iter().find(|scan| scan.shard == *shard)
 }
 
@@ -60,7 +60,7 @@ fn ask(snapshot: &Snapshot, shard: &Subject) -> Outcome {
 }
 
 /// The share that was looked at, when it is known how many keys there are.
-pub(super) fn share(scan: &Scan) -> Option<f64> {
+pub(crate) fn share(scan: &Scan) -> Option<f64> {
     match scan.state {
         ScanState::Complete => Some(1.0),
         _ if scan.total == 0 => None,
@@ -69,7 +69,7 @@ pub(super) fn share(scan: &Scan) -> Option<f64> {
 }
 
 /// `running, 12400 of 50000 keys (25 %) on 10.0.3.15:6379`.
-pub(super) fn progress_words(scan: &Scan) -> String {
+pub(crate) fn progress_words(scan: &Scan) -> String {
     let state = match &scan.state {
         ScanState::Running => "running".to_owned(),
         ScanState::Paused => "paused".to_owned(),
@@ -87,8 +87,14 @@ pub(super) fn progress_words(scan: &Scan) -> String {
     format!("{state}, {keys} on {node}")
 }
 
+/// How far a scan that goes on has come, and which keys steer it.
+pub(crate) fn running_words(scan: &Scan, keys: &Keymap) -> String {
+    let [pause, cancel] = [Action::PauseScan, Action::CancelScan].map(|action| keys.key_of(action));
+    format!("{}; {pause}: pause or go on, {cancel}: end", progress_words(scan))
+}
+
 /// The biggest keys, one a line.
-pub(super) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> {
+pub(crate) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> {
     scan.biggest.iter().take(most).map(|key| {
         let elements = key.elements.filter(|_| key.kind.as_str() != "string");
         let elements = elements.map(|count| format!(", {} elements", show(count as f64, Unit::Count)));
@@ -101,4 +107,10 @@ pub(super) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> 
             key.slot
         )
     })
+}
+
+/// The shard of this name, as the snapshot's topology has it.
+pub(crate) fn shard_of<'a>(snapshot: &'a Snapshot, subject: &Subject) -> Option<&'a Shard> {
+    let topology = snapshot.topologies.iter().find(|topology| topology.cluster.contains(subject))?;
+    topology.shards.iter().find(|shard| shard.subject == *subject)
 }

@@ -1,0 +1,80 @@
+//! Which key it is: whether looking for it would tell more, and how far a search has come.
+
+use headwater_engine::reading::Scan;
+use headwater_engine::{Snapshot, Subject};
+
+use crate::action::Action;
+use crate::big_key_scan::{act, biggest, progress_words, running_words};
+use crate::lines::{Line, Weight};
+use crate::palette::ColorRole;
+use crate::panel::{Outcome, View};
+
+const LABEL: &str = "which key?";
+
+/// What is said of it; nothing where no key is in question, and of the past, in which nothing can be looked for.
+pub(super) fn line(view: &View<'_>) -> Option<Line> {
+    let snapshot = view.snapshot;
+    if snapshot.gone_back_from.is_some() {
+        return None;
+    }
+    if let Some(scan) = running(snapshot) {
+        let text = format!("scan of {}: {}", scan.shard, running_words(scan, view.keys));
+        return Some(Line::new(Weight::Core, LABEL, text));
+    }
+    if let Some(shard) = snapshot.scans_wanted.first() {
+        let key = view.keys.key_of(Action::Scan);
+        let text = format!("{key} looks for big keys on {shard}; reads only, 1 % of a core");
+        return (!key.is_empty())
+            .then(|| Line::new(Weight::Core, LABEL, text).text_colored(ColorRole::Heading));
+    }
+    let scan = fruitless(snapshot)?;
+    let found = match biggest(scan, 1).next() {
+        Some(key) => format!("the biggest is {key}"),
+        None => "no key was found".to_owned(),
+    };
+    let text = format!("scan of {}: {}; {found}", scan.shard, progress_words(scan));
+    Some(Line::new(Weight::Account, LABEL, text))
+}
+
+/// Asks for a scan of the first shard on which it would tell more, or steers the one that runs.
+pub(super) fn steer(action: Action, view: &View<'_>) -> Outcome {
+    let snapshot = view.snapshot;
+    let shard = match action {
+        Action::Scan => snapshot.scans_wanted.first().or_else(|| accused(snapshot)),
+        _ => running(snapshot).map(|scan| &scan.shard),
+    };
+    match shard {
+        Some(shard) => act(action, Some(shard), view),
+        None if action == Action::Scan => {
+            Outcome::Refused("no shard is accused: put the cursor on one on Shards to scan it".to_owned())
+        }
+        None => Outcome::Refused("no scan is running".to_owned()),
+    }
+}
+
+/// The actions that [`steer`] can do something about now.
+pub(super) fn offered(snapshot: &Snapshot) -> &'static [Action] {
+    if running(snapshot).is_some() {
+        &[Action::PauseScan, Action::CancelScan]
+    } else if snapshot.scans_wanted.is_empty() {
+        &[]
+    } else {
+        &[Action::Scan]
+    }
+}
+
+fn running(snapshot: &Snapshot) -> Option<&Scan> {
+    snapshot.scans.iter().find(|scan| !scan.state.has_ended())
+}
+
+/// The first suspect that is a shard.
+fn accused(snapshot: &Snapshot) -> Option<&Subject> {
+    let mut suspects = snapshot.report.suspects.iter().map(|suspect| &suspect.subject);
+    suspects.find(|subject| subject.shard_index().is_some() && subject.address().is_none())
+}
+
+/// The scan of the first suspect, when it has ended and named no key that explains anything.
+fn fruitless(snapshot: &Snapshot) -> Option<&Scan> {
+    let first = snapshot.report.suspects.first().filter(|suspect| suspect.keys.is_empty())?;
+    snapshot.scans.iter().find(|scan| scan.shard == first.subject)
+}
