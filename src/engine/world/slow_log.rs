@@ -1,5 +1,6 @@
 //! The newest slow-log entries of every node, by our clock.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::reading::SlowCommand;
@@ -43,19 +44,32 @@ impl SlowLogs {
         self.logs.get(node).into_iter().flatten()
     }
 
-    /// The newest entries of all nodes, newest first.
+    /// The newest entries of all nodes, newest first. At most a quarter of them are our own and administrators': these
+    /// convict nobody and come steadily, and would push out those that somebody waits for.
     pub fn newest(&self, most: usize) -> Vec<(Subject, SlowCommand)> {
-        let mut all: Vec<(&Subject, &SlowCommand)> =
-            self.logs.iter().flat_map(|(node, log)| log.iter().map(move |command| (node, command))).collect();
-        let newest_first = |one: &(&Subject, &SlowCommand), other: &(&Subject, &SlowCommand)| {
-            (other.1.at, one.0, one.1.id).cmp(&(one.1.at, other.0, other.1.id))
-        };
-        if all.len() > most {
-            all.select_nth_unstable_by(most, newest_first);
-            all.truncate(most);
-        }
+        let all = self.logs.iter().flat_map(|(node, log)| log.iter().map(move |command| (node, command)));
+        let (mut excluded, mut all): (Vec<Entry<'_>>, Vec<Entry<'_>>) =
+            all.partition(|(_, command)| command.excluded);
+        keep_newest(&mut excluded, most / 4);
+        all.extend(excluded);
+        keep_newest(&mut all, most);
         all.sort_by(newest_first);
         all.into_iter().map(|(node, command)| (node.clone(), command.clone())).collect()
+    }
+}
+
+/// An entry with its node.
+type Entry<'a> = (&'a Subject, &'a SlowCommand);
+
+fn newest_first(one: &Entry<'_>, other: &Entry<'_>) -> Ordering {
+    (other.1.at, one.0, one.1.id).cmp(&(one.1.at, other.0, other.1.id))
+}
+
+/// Keeps the newest entries, in no order.
+fn keep_newest(entries: &mut Vec<Entry<'_>>, most: usize) {
+    if entries.len() > most {
+        entries.select_nth_unstable_by(most, newest_first);
+        entries.truncate(most);
     }
 }
 
@@ -66,4 +80,35 @@ pub(crate) fn keys_of<'a>(log: impl Iterator<Item = &'a SlowCommand>) -> BTreeMa
         *keys.entry(key.clone()).or_insert(0) += 1;
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn our_own_entries_do_not_push_out_those_of_others() {
+        let node: Subject = "redis/features#0@10.0.0.1:6379".parse().unwrap();
+        let mut logs = SlowLogs::default();
+        for id in 0..100 {
+            let excluded = id >= 10;
+            let command = SlowCommand {
+                id,
+                at: Moment(i64::try_from(id).unwrap() * 60_000),
+                took: Duration::from_millis(20),
+                command: if excluded { "INFO" } else { "KEYS" }.into(),
+                key: None,
+                arguments: vec![],
+                client: "x".into(),
+                excluded,
+            };
+            logs.take(&node, &command, 0);
+        }
+        let ids = |most| logs.newest(most).iter().map(|(_, command)| command.id).collect::<Vec<_>>();
+        assert_eq!(ids(8), [99, 98, 9, 8, 7, 6, 5, 4]);
+        assert_eq!(ids(40).len(), 20, "ten of ours and all ten of the others");
+        assert_eq!(ids(0), [0; 0]);
+    }
 }
