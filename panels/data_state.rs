@@ -27,15 +27,20 @@ pub(crate) enum DataState {
 impl DataState {
     /// The state of a source; one that nobody asked yet never gave data.
     pub(crate) fn of(source: Option<&SourceState>, snapshot: &Snapshot) -> Self {
+        Self::at(source, snapshot.at, snapshot.settings.stale_after())
+    }
+
+    /// The state of a source at a moment, where data of this age is stale.
+    pub(crate) fn at(source: Option<&SourceState>, now: Moment, stale_after: Duration) -> Self {
         let Some(source) = source else { return Self::Never };
         if let Some((_, fault)) = &source.fault {
             return Self::Fault(fault.kind);
         }
-        let age = source.last_data.map(|at| snapshot.at.since(at));
+        let age = source.last_data.map(|at| now.since(at));
         match (age, source.late_since) {
             (None, _) => Self::Never,
-            (Some(age), _) if age > snapshot.settings.stale_after() => Self::Stale(age),
-            (Some(_), Some(since)) => Self::Late(snapshot.at.since(since)),
+            (Some(age), _) if age > stale_after => Self::Stale(age),
+            (Some(_), Some(since)) => Self::Late(now.since(since)),
             (Some(_), None) => Self::Fresh,
         }
     }

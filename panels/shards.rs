@@ -4,15 +4,18 @@ mod columns;
 mod compare;
 mod detail;
 mod head;
+mod known;
 mod lens;
+mod line;
 mod list;
 mod rows;
 mod shared_link;
 mod told;
+mod way;
 
+use headwater_engine::Subject;
 use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::wording::verdict_word;
-use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -24,7 +27,9 @@ use crate::sentences::draw_sentences;
 use crate::table::Table;
 use compare::Pair;
 use lens::LENSES;
-use rows::{Line, has_link, lens_of, node_rows};
+use line::Line;
+use rows::{lens_of, node_rows};
+use way::Open;
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -49,14 +54,6 @@ struct Shards {
     scrolled: usize,
 }
 
-/// What is open.
-#[derive(Clone, Debug, PartialEq)]
-enum Open {
-    List,
-    Shard(Subject),
-    Pair(Subject, Subject),
-}
-
 impl Shards {
     fn new() -> Self {
         Self {
@@ -68,63 +65,6 @@ impl Shards {
             marked: None,
             is_led: false,
             scrolled: 0,
-        }
-    }
-
-    /// The shard that actions are about: the open one, else the one under the cursor.
-    fn subject(&self, snapshot: &Snapshot) -> Option<Subject> {
-        match &self.open {
-            Open::Shard(shard) => Some(shard.clone()),
-            Open::Pair(..) => None,
-            Open::List => {
-                let lines = self.rows(snapshot);
-                self.list.selected(&lines).map(|line| line.subject.clone())
-            }
-        }
-    }
-
-    fn compare(&mut self, snapshot: &Snapshot) -> Outcome {
-        let Some(subject) = self.subject(snapshot) else {
-            return Outcome::Refused("go back first: two are compared already".to_owned());
-        };
-        match self.marked.take() {
-            Some(marked) if marked != subject => self.open = Open::Pair(marked, subject),
-            Some(_) => {}
-            None => {
-                self.marked = Some(subject);
-                self.open = Open::List;
-            }
-        }
-        Outcome::Done
-    }
-
-    fn turn(&mut self, snapshot: &Snapshot, to_the_right: bool) -> Outcome {
-        let usable: Vec<usize> =
-            (0..LENSES.len()).filter(|place| has_link(snapshot) || !LENSES[*place].needs_link()).collect();
-        let present = lens_of(self.lens, snapshot);
-        let at =
-            usable.iter().position(|place| std::ptr::eq(&raw const LENSES[*place], present)).unwrap_or(0);
-        let step = if to_the_right { 1 } else { usable.len() - 1 };
-        self.lens = usable.get((at + step) % usable.len()).copied();
-        Outcome::Done
-    }
-
-    fn open_shard(&mut self, shard: Subject) {
-        self.list.select(shard.as_str());
-        self.is_led = true;
-        self.open = Open::Shard(shard);
-        self.scrolled = 0;
-    }
-
-    fn back(&mut self) -> Outcome {
-        match (&self.open, self.marked.take()) {
-            (Open::List, None) => Outcome::Ignored,
-            (Open::List, Some(_)) => Outcome::Done,
-            (_, marked) => {
-                self.marked = marked;
-                self.open = Open::List;
-                Outcome::Done
-            }
         }
     }
 }
@@ -291,9 +231,9 @@ fn copied_line(line: &Line) -> String {
             Some(format!("{} {}", lens.name, headwater_engine::quantity::show(value, lens.unit)))
         })
         .collect();
-    let data = line.data.words();
-    let word = verdict_word(line.verdict);
-    format!("{}{address} {word}: {}; {}; data {data}", line.subject, line.reason, numbers.join(", "))
+    let data = line.data().words();
+    let word = verdict_word(line.verdict());
+    format!("{}{address} {word}: {}; {}; data {data}", line.subject, line.reason(), numbers.join(", "))
 }
 
 fn gone(shard: &Subject) -> Vec<(String, ColorRole)> {

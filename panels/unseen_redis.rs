@@ -22,10 +22,13 @@ pub(crate) fn unseen_deployments(snapshot: &Snapshot) -> Vec<String> {
     let declared = snapshot.settings.components.iter().map(|component| &component.subject);
     let asked = snapshot.sources.iter().map(|source| &source.source);
     let redis = declared.chain(asked).filter(|subject| subject.kind() == Kind::Redis);
-    let mut redis: Vec<Subject> = redis.map(Subject::component_of).collect();
+    // A thousand nodes may be asked, of a few deployments whose shards are known.
+    let is_known =
+        |subject: &Subject| snapshot.topologies.iter().any(|topology| topology.cluster.contains(subject));
+    let mut redis: Vec<Subject> =
+        redis.filter(|subject| !is_known(subject)).map(Subject::component_of).collect();
     redis.sort();
     redis.dedup();
-    redis.retain(|redis| snapshot.topologies.iter().all(|topology| topology.cluster != *redis));
     let words = |redis: &Subject| {
         let source = source_of(snapshot, redis);
         let declared = snapshot.settings.component(redis);

@@ -1,5 +1,6 @@
 //! The dependencies, each with its verdict and the numbers that tell most of its kind.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use headwater_engine::graph::Graph;
@@ -30,10 +31,10 @@ const LEAST_REASON: u16 = 14;
 
 /// The verdicts on components, those first that call nobody.
 pub(super) fn rows(snapshot: &Snapshot) -> Vec<&SubjectVerdict> {
-    let components = || snapshot.report.verdicts.iter().filter(|row| row.subject.parent().is_none());
-    let seen: BTreeSet<Subject> = components().map(|row| row.subject.clone()).collect();
+    let mut rows: Vec<&SubjectVerdict> =
+        snapshot.report.verdicts.iter().filter(|row| row.subject.is_component()).collect();
+    let seen: BTreeSet<Subject> = rows.iter().map(|row| row.subject.clone()).collect();
     let order = Graph::new(&snapshot.settings, &seen).dependencies_first();
-    let mut rows: Vec<&SubjectVerdict> = components().collect();
     rows.sort_by_key(|row| order.iter().position(|subject| *subject == row.subject));
     rows
 }
@@ -211,24 +212,28 @@ fn redis(subject: &Subject, snapshot: &Snapshot) -> Facts {
         return vec![];
     };
     let link = snapshot.settings.component(subject).and_then(|component| component.link);
-    let fullness = |word: &'static str, of: &dyn Fn(&Subject) -> Option<f64>| {
-        let shards: Vec<f64> = topology
-            .shards
-            .iter()
-            .filter_map(|shard| shard.nodes.iter().filter_map(|node| of(&node.subject)).reduce(f64::max))
-            .collect();
-        let most = shards.iter().copied().reduce(f64::max)?;
-        Some((word, most, shards.iter().sum::<f64>() / shards.len() as f64))
-    };
-    let present = |node: &Subject, metric| snapshot.present(node, metric, None).map(|seen| seen.value);
-    let cpu = fullness("cpu", &|node| present(node, REDIS_CPU));
-    let bytes = fullness("link", &|node| {
-        let busier = [REDIS_NET_IN, REDIS_NET_OUT].into_iter().filter_map(|metric| present(node, metric));
-        Some(busier.reduce(f64::max)? / link?)
-    });
-    let Some((word, most, mean)) =
-        [cpu, bytes].into_iter().flatten().max_by(|(_, one, _), (_, other, _)| one.total_cmp(other))
-    else {
+    let (mut cpu, mut bytes) = (Fullness::new("cpu"), Fullness::new("link"));
+    let present_from = snapshot.at - snapshot.settings.stale_after();
+    let places: [Cell<usize>; 3] = Default::default();
+    for shard in &topology.shards {
+        let (mut shard_cpu, mut shard_bytes) = (None, None);
+        for node in &shard.nodes {
+            let traces = snapshot.history.of(&node.subject);
+            let present = |metric, place: usize| {
+                let seen = traces.trace_near(metric, &places[place])?.latest_at(snapshot.at)?;
+                (seen.at >= present_from).then_some(seen.value)
+            };
+            shard_cpu = greater(shard_cpu, present(REDIS_CPU, 0));
+            if let Some(link) = link {
+                let busier = greater(present(REDIS_NET_IN, 1), present(REDIS_NET_OUT, 2));
+                shard_bytes = greater(shard_bytes, busier.map(|bytes| bytes / link));
+            }
+        }
+        cpu.count(shard_cpu);
+        bytes.count(shard_bytes);
+    }
+    let known = [cpu, bytes].into_iter().filter_map(|full| Some((full.word, full.most?, full.mean())));
+    let Some((word, most, mean)) = known.max_by(|(_, one, _), (_, other, _)| one.total_cmp(other)) else {
         return vec![];
     };
     vec![
@@ -236,6 +241,36 @@ fn redis(subject: &Subject, snapshot: &Snapshot) -> Facts {
         (format!("avg {}", whole(mean)), ColorRole::Faint),
         (format!("of {} shards", topology.shards.len()), ColorRole::Faint),
     ]
+}
+
+/// How full shards are of one thing.
+struct Fullness {
+    word: &'static str,
+    most: Option<f64>,
+    sum: f64,
+    shards: usize,
+}
+
+impl Fullness {
+    fn new(word: &'static str) -> Self {
+        Self { word, most: None, sum: 0.0, shards: 0 }
+    }
+
+    /// Counts a shard of which it is known.
+    fn count(&mut self, share: Option<f64>) {
+        let Some(share) = share else { return };
+        self.most = greater(self.most, Some(share));
+        self.sum += share;
+        self.shards += 1;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.shards as f64
+    }
+}
+
+fn greater(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 /// A share in whole percents.

@@ -70,8 +70,10 @@ pub(super) fn in_two_lines(snapshot: &Snapshot) -> String {
 
 /// Components with a source that never gave anything and of which nothing bad is known either.
 pub(crate) fn awaited(snapshot: &Snapshot) -> Vec<&Subject> {
-    let told: BTreeSet<&Subject> =
-        snapshot.report.verdicts.iter().filter(|row| row.age_s.is_some()).map(|row| &row.subject).collect();
+    // There are a thousand verdicts and a few components.
+    let is_told = |component: &Subject| {
+        snapshot.report.verdicts.iter().any(|row| row.age_s.is_some() && row.subject == *component)
+    };
     let is_troubled = |component: &Subject| {
         let mut own = snapshot.sources.iter().filter(|source| component.contains(&source.source));
         own.any(|source| source.fault.is_some() || source.late_since.is_some())
@@ -79,7 +81,7 @@ pub(crate) fn awaited(snapshot: &Snapshot) -> Vec<&Subject> {
     let configured = snapshot.settings.components.iter().filter(|component| component.has_source);
     configured
         .map(|component| &component.subject)
-        .filter(|component| !told.contains(component) && !is_troubled(component))
+        .filter(|component| !is_told(component) && !is_troubled(component))
         .collect()
 }
 
@@ -174,13 +176,25 @@ fn unknown_rows(report: &Report) -> Vec<String> {
 fn looked_at(snapshot: &Snapshot) -> String {
     let sources = snapshot.targets().count();
     let judged = snapshot.rules.iter().filter(|rule| rule.state == "clear").count();
-    let rules: BTreeSet<&str> = snapshot.rules.iter().map(|rule| rule.rule).collect();
+    let rules = distinct(snapshot.rules.iter().map(|rule| rule.rule));
     format!(
         "{sources} sources since {}; {} rules: {judged} of {} judgements clear",
         snapshot.began.clock(),
         rules.len(),
         snapshot.rules.len(),
     )
+}
+
+/// The different ones among thousands of names of which few differ.
+fn distinct(names: impl Iterator<Item = &'static str>) -> BTreeSet<&'static str> {
+    let mut seen: Vec<&'static str> = vec![];
+    for name in names {
+        // Most are the very same text as one before, and need not be read.
+        if !seen.iter().any(|known| std::ptr::eq(*known, name)) {
+            seen.push(name);
+        }
+    }
+    seen.into_iter().collect()
 }
 
 /// Rows of which the first has the label and must be told; the others are details.

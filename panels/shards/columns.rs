@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::lens::LENSES;
-use super::rows::Line;
+use super::line::Line;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::table::{Cell, Column, Width};
@@ -71,8 +71,9 @@ const VERDICT: Column<Line> = Column {
     width: Width::Cells(10),
     rank: 0,
     cell: |line| {
-        let shown = format!("{} {}", glyph_of(line.verdict), verdict_word(line.verdict));
-        Cell::text(verdict_word(line.verdict)).shown(shown).colored(role_of(line.verdict))
+        let verdict = line.verdict();
+        let shown = format!("{} {}", glyph_of(verdict), verdict_word(verdict));
+        Cell::text(verdict_word(verdict)).shown(shown).colored(role_of(verdict))
     },
     draw: None,
 };
@@ -84,9 +85,11 @@ const fn named(name: &'static str, help: &'static str) -> Column<Line> {
         width: Width::Cells(12),
         rank: 0,
         cell: |line| {
-            let cell = Cell::text(line.name.as_str());
+            let name = line.name();
             // The mark stands where it is seen without colour too.
-            if line.is_marked { cell.shown(format!("*{}", line.name)).colored(ColorRole::Mark) } else { cell }
+            let marked = line.is_marked.then(|| format!("*{name}"));
+            let cell = Cell::text(name);
+            if let Some(marked) = marked { cell.shown(marked).colored(ColorRole::Mark) } else { cell }
         },
         draw: None,
     }
@@ -249,9 +252,10 @@ pub(super) fn data_words(line: &Line) -> (Cow<'static, str>, ColorRole) {
         Some(NodeHealth::Failed) => Some("failed"),
         _ => None,
     };
-    match health.filter(|_| line.data.is_present()) {
+    let data = line.data();
+    match health.filter(|_| data.is_present()) {
         Some(word) => (word.into(), ColorRole::Suspect),
-        None => (line.data.words(), line.data.role()),
+        None => (data.words(), data.role()),
     }
 }
 
@@ -261,8 +265,11 @@ fn number<'a>(
     of: impl Fn(&dyn Fn(Metric) -> Option<f64>) -> Option<f64>,
     unit: Unit,
 ) -> Cell<'a> {
-    match of(&|metric| line.value(metric)) {
-        None => stale(line, of(&|metric| line.seen(metric).map(|seen| seen.value)), unit),
+    match of(&line.present()) {
+        None => {
+            let seen = line.seen();
+            stale(line, of(&|metric| seen(metric).map(|seen| seen.value)), unit)
+        }
         some => Cell::number(some),
     }
 }
@@ -271,7 +278,7 @@ fn number<'a>(
 /// say that it is old.
 fn stale<'a>(line: &Line, last: Option<f64>, unit: Unit) -> Cell<'a> {
     let cell = Cell { value: FieldValue::Absent, text: None, role: ColorRole::Stale };
-    match last.filter(|_| !line.data.is_present()) {
+    match last.filter(|_| !line.data().is_present()) {
         Some(last) => cell.shown(show(last, unit)),
         None => cell,
     }

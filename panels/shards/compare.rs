@@ -12,8 +12,9 @@ use ratatui::widgets::Widget;
 
 use super::head::{self, draw_texts};
 use super::lens::{LENSES, Lens};
+use super::line::Line;
 use super::list::row_words;
-use super::rows::{Line, give_strips, has_link, lens_of, shard_rows};
+use super::rows::{give_strips, has_link, lens_of, shard_rows};
 use super::{Shards, put, row_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
@@ -110,7 +111,7 @@ pub(super) static COLUMNS: &[Column<Pair>] = &[
 
 /// Every number of two shards.
 pub(super) fn pairs(snapshot: &Snapshot, one: &Subject, other: &Subject) -> Vec<Pair> {
-    let lines = shard_rows(snapshot, &LENSES[0]);
+    let lines = shard_rows(snapshot, &LENSES[0], snapshot.at);
     let line = |subject: &Subject| lines.iter().find(|line| line.subject == *subject);
     let (one, other) = (line(one), line(other));
     let usable = LENSES.iter().filter(|lens| has_link(snapshot) || !lens.needs_link());
@@ -130,7 +131,7 @@ impl Shards {
     ) {
         let snapshot = view.snapshot;
         let lens = lens_of(self.lens, snapshot);
-        let mut lines = shard_rows(snapshot, lens);
+        let mut lines = shard_rows(snapshot, lens, snapshot.at);
         give_strips(&mut lines, snapshot, area.width.saturating_sub(2));
         let mut rest = area;
         let both = [("A", one), ("B", other)];
@@ -139,15 +140,15 @@ impl Shards {
         for (name, line) in found {
             let Some(line) = line.filter(|_| area.height > 3) else { continue };
             let text = format!("{name} = {}", row_words(line));
-            MarkedLine::new(glyph_of(line.verdict), verdict_word(line.verdict), &text)
+            MarkedLine::new(glyph_of(line.verdict()), verdict_word(line.verdict()), &text)
                 .word_width(8)
-                .mark_style(view.palette.style(role_of(line.verdict)))
+                .mark_style(view.palette.style(role_of(line.verdict())))
                 .text_style(view.palette.style(ColorRole::Text))
                 .glyphs(view.palette.glyphs)
                 .render(row_of(&mut rest), buffer);
         }
         if let (true, [(_, Some(one)), _]) = (is_high, found) {
-            draw_texts(&head::legend(view, &one.strip, one.link), view, row_of(&mut rest), buffer);
+            draw_texts(&head::legend(view, &one.strip, one.link, None), view, row_of(&mut rest), buffer);
             for (name, line) in found {
                 let row = row_of(&mut rest);
                 put(name, ColorRole::Label, view, row, buffer);

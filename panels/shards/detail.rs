@@ -1,6 +1,7 @@
 //! One shard: its nodes, the chosen number over time, and everything that is told of it.
 
 use headwater_engine::reading::Shard;
+use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Snapshot, Subject};
 use headwater_widgets::{Hanging, MarkedLine, Progress, Sparkline};
@@ -9,8 +10,9 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::head::{self, draw_texts};
+use super::line::Line;
 use super::list::left_out;
-use super::rows::{Line, Verdicts, give_strips, lens_of, node_rows};
+use super::rows::{give_strips, lens_of, node_rows};
 use super::told::{self, Told};
 use super::{Shards, put, row_of};
 use crate::action::Action;
@@ -115,7 +117,10 @@ fn of<'a>(line: &'a Told, view: &View<'_>) -> Hanging<'a> {
 }
 
 fn draw_head(view: &View<'_>, shard: &Shard, area: Rect, buffer: &mut Buffer) {
-    let (verdict, reason) = Verdicts::new(view.snapshot).of(&shard.subject);
+    let verdicts = &view.snapshot.report.verdicts;
+    let judged = verdicts.iter().find(|row| row.subject == shard.subject);
+    let (verdict, reason) =
+        judged.map_or((Verdict::Unknown, "not judged yet"), |row| (row.verdict, row.reason.as_str()));
     let text = format!("{}: {reason}", shard.subject);
     MarkedLine::new(glyph_of(verdict), verdict_word(verdict), &text)
         .mark_style(view.palette.style(role_of(verdict)))
@@ -127,7 +132,7 @@ fn draw_head(view: &View<'_>, shard: &Shard, area: Rect, buffer: &mut Buffer) {
 /// The chosen number of the primary over time, with its scale above and the operator's marks below.
 fn draw_trend(view: &View<'_>, primary: &Line, area: Rect, buffer: &mut Buffer) {
     let mut rest = area;
-    draw_texts(&head::legend(view, &primary.strip, primary.link), view, row_of(&mut rest), buffer);
+    draw_texts(&head::legend(view, &primary.strip, primary.link, None), view, row_of(&mut rest), buffer);
     let curve = take(&mut rest, area.height.saturating_sub(2));
     let cells = primary.cells(view.snapshot);
     Sparkline::new(&cells)

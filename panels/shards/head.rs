@@ -1,5 +1,7 @@
 //! What stands above the rows: how even each deployment is, and what the strips mean.
 
+use std::time::Duration;
+
 use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
 use headwater_engine::peers::Peers;
@@ -11,7 +13,7 @@ use ratatui::style::Style;
 use ratatui::widgets::Widget;
 
 use super::lens::Full;
-use super::rows::{Line, Strip};
+use super::line::{Line, Strip};
 use crate::action::Action;
 use crate::palette::ColorRole;
 use crate::panel::View;
@@ -33,13 +35,14 @@ pub(super) fn deployment(view: &View<'_>, cluster: &Subject, lines: &[&Line]) ->
         texts.push(("? no shard is known".to_owned(), style(ColorRole::Unknown)));
         return texts;
     };
-    let known = |line: &&Line| Some((line.subject.clone(), line.through(lens)?));
-    let peers = Peers::new(lines.iter().filter_map(known).collect());
+    let known = lines.iter().enumerate().filter_map(|(place, line)| Some((place, line.through(lens)?)));
+    let peers = Peers::new(known.collect());
     let unseen = lines.len() - peers.values().len();
     if let Some((mean, max)) = peers.mean_and_max() {
         let most = peers.values().iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
-        let most = most.map(|(shard, _)| shard);
-        let number = most.and_then(Subject::shard_index).map(|index| format!(" on #{index}"));
+        let most = most.map(|(place, _)| place);
+        let shard = most.and_then(|place| lines.get(*place)).and_then(|line| line.subject.shard_index());
+        let number = shard.map(|index| format!(" on #{index}"));
         let text = format!("max {}{}", show(max, lens.unit), number.unwrap_or_default());
         texts.push((text, style(ColorRole::Heading)));
         if lines.len() > 1 {
@@ -63,8 +66,9 @@ pub(super) fn deployment(view: &View<'_>, cluster: &Subject, lines: &[&Line]) ->
     texts
 }
 
-/// What the strips show, what a full cell means, and how long a cell is.
-pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>) -> Texts {
+/// What the strips show, what a full cell means, how long a cell is, and how often numbers beside it change where that is
+/// not with every evaluation.
+pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>, every: Option<Duration>) -> Texts {
     let style = |role| view.palette.style(role);
     let full = match (strip.lens.full, link) {
         (Full::Link, Some(link)) => format!("the link, {}", show(link, Unit::BytesPerSecond)),
@@ -76,6 +80,10 @@ pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>) -> Texts
         (format!("full = {full}"), style(ColorRole::Text)),
         (strip.bins.words(), style(ColorRole::Faint)),
     ];
+    if let Some(every) = every {
+        let every = show(every.as_secs_f64(), Unit::Seconds);
+        texts.push((format!("numbers every {every}"), style(ColorRole::Faint)));
+    }
     let [left, right] = [Action::Left, Action::Right].map(|action| view.keys.key_of(action));
     if !left.is_empty() && !right.is_empty() {
         texts.push((format!("{left}/{right}: another"), style(ColorRole::Key)));

@@ -1,7 +1,6 @@
 //! All shards: how even they are, what the strips mean, a row each, and the row under the cursor in words.
 
 use headwater_engine::Snapshot;
-use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_widgets::MarkedLine;
 use ratatui::buffer::Buffer;
@@ -10,7 +9,9 @@ use ratatui::widgets::Widget;
 
 use super::columns::{self, data_words};
 use super::head::{self, Texts, draw_texts};
-use super::rows::{Line, give_strips, has_link, lens_of, shard_rows};
+use super::known::{moment_of_list, numbers_every};
+use super::line::Line;
+use super::rows::{give_strips, has_link, lens_of, shard_rows};
 use super::{Shards, row_of};
 use crate::action::Action;
 use crate::data_state::DataState;
@@ -29,15 +30,16 @@ const HEIGHT_FOR_FOOT: u16 = 9;
 impl Shards {
     /// Puts the cursor on the shard that is accused most, until somebody moves it.
     pub(super) fn lead(&mut self, lines: &[Line]) {
-        let accused = lines.iter().filter(|line| line.verdict <= Verdict::Suspect);
-        if let Some(worst) = accused.min_by_key(|line| line.verdict).filter(|_| !self.is_led) {
-            self.list.select(worst.subject.as_str());
+        let Some(first) = lines.first().filter(|_| !self.is_led) else { return };
+        let mut accused = first.known.accused();
+        if let Some(worst) = accused.find(|subject| lines.iter().any(|line| line.subject == **subject)) {
+            self.list.select(worst.as_str());
         }
     }
 
     /// The rows of all shards.
     pub(super) fn rows(&self, snapshot: &Snapshot) -> Vec<Line> {
-        let mut lines = shard_rows(snapshot, lens_of(self.lens, snapshot));
+        let mut lines = shard_rows(snapshot, lens_of(self.lens, snapshot), moment_of_list(snapshot));
         if let Some(marked) = &self.marked {
             for line in lines.iter_mut().filter(|line| line.subject == *marked) {
                 line.is_marked = true;
@@ -62,7 +64,7 @@ impl Shards {
             for texts in self.heads(view, &lines, usize::from(area.height / HEIGHT_FOR_HEAD)) {
                 draw_texts(&texts, view, row_of(&mut rest), buffer);
             }
-            let mut legend = head::legend(view, &strip, link);
+            let mut legend = head::legend(view, &strip, link, numbers_every(view.snapshot));
             legend.extend(self.order_texts(view, &lines));
             draw_texts(&legend, view, row_of(&mut rest), buffer);
         }
@@ -112,8 +114,8 @@ impl Shards {
                 _ => format!("{marked} is marked   {text}"),
             };
         }
-        MarkedLine::new(glyph_of(line.verdict), verdict_word(line.verdict), &text)
-            .mark_style(view.palette.style(role_of(line.verdict)))
+        MarkedLine::new(glyph_of(line.verdict()), verdict_word(line.verdict()), &text)
+            .mark_style(view.palette.style(role_of(line.verdict())))
             .text_style(view.palette.style(ColorRole::Text))
             .glyphs(view.palette.glyphs)
             .render(area, buffer);
@@ -139,5 +141,5 @@ pub(super) fn row_words(line: &Line) -> String {
         many => format!(" +{many} replicas"),
     };
     let address = if line.address().is_empty() { "no primary known" } else { line.address() };
-    format!("{} {address}{replicas}: {}", line.name, line.reason)
+    format!("{} {address}{replicas}: {}", line.name(), line.reason())
 }

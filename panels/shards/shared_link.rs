@@ -1,71 +1,82 @@
 //! Nodes of one host whose bytes go over one declared link.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::rc::Rc;
 
-use headwater_engine::metric::{
-    MetricName, REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT,
-};
+use headwater_engine::metric::{REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT};
 use headwater_engine::reading::Topology;
 use headwater_engine::store::Seen;
-use headwater_engine::{Snapshot, Subject};
-
-use super::rows::Line;
+use headwater_engine::{Moment, Snapshot, Subject};
 
 /// The nodes of a host that share its declared link, with the bytes of all of them.
-pub(super) struct SharedLink<'a> {
-    nodes: Vec<&'a Subject>,
-    load: Option<Seen>,
+#[derive(Debug)]
+pub(super) struct SharedLink {
+    /// The nodes.
+    pub(super) nodes: Vec<Subject>,
+    /// Their bytes together, into the link or out of it, whichever is more.
+    pub(super) load: Option<Seen>,
 }
 
-/// The hosts with more than one node, where the nodes of a host share a declared link.
+/// Shared links by their hosts.
+pub(super) type SharedLinks<'a> = HashMap<&'a str, Rc<SharedLink>>;
+
+/// The hosts with more than one node, where the nodes of a host share a declared link, as they were at a moment.
 pub(super) fn shared_links<'a>(
     snapshot: &Snapshot,
     topology: &'a Topology,
-) -> BTreeMap<&'a str, SharedLink<'a>> {
+    shown_at: Moment,
+) -> SharedLinks<'a> {
     let component = snapshot.settings.component(&topology.cluster);
-    let mut hosts: BTreeMap<&str, SharedLink<'_>> = BTreeMap::new();
     if component.is_none_or(|component| component.link.is_none() || !component.link_shared_by_host) {
-        return hosts;
+        return HashMap::new();
     }
-    for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {
-        let host = hosts.entry(host_of(&node.subject));
-        host.or_insert(SharedLink { nodes: vec![], load: None }).nodes.push(&node.subject);
+    let nodes = || topology.shards.iter().flat_map(|shard| &shard.nodes).map(|node| &node.subject);
+    let mut on_host: HashMap<&str, usize> = HashMap::with_capacity(nodes().count());
+    for node in nodes() {
+        *on_host.entry(host_of(node)).or_insert(0) += 1;
     }
-    hosts.retain(|_, host| host.nodes.len() > 1);
-    for host in hosts.values_mut() {
-        host.load = load_of(snapshot, &host.nodes);
+    on_host.retain(|_, count| *count > 1);
+    if on_host.is_empty() {
+        return HashMap::new();
     }
-    hosts
+    let mut sharing: HashMap<&str, Vec<Subject>> = HashMap::new();
+    for node in nodes().filter(|node| on_host.contains_key(host_of(node))) {
+        sharing.entry(host_of(node)).or_default().push(node.clone());
+    }
+    let linked = sharing.into_iter().map(|(host, nodes)| {
+        let load = load_of(snapshot, &nodes, shown_at);
+        (host, Rc::new(SharedLink { nodes, load }))
+    });
+    linked.collect()
 }
 
 /// The greater of the bytes into and out of the link of these nodes together; a node without fresh numbers adds none.
-fn load_of(snapshot: &Snapshot, nodes: &[&Subject]) -> Option<Seen> {
+fn load_of(snapshot: &Snapshot, nodes: &[Subject], shown_at: Moment) -> Option<Seen> {
     let present_from = snapshot.at - snapshot.settings.stale_after();
     let (mut input, mut output, mut newest) = (0.0, 0.0, None);
     for node in nodes {
-        for (name, _, trace) in snapshot.history.traces(node) {
-            let way = match name {
-                MetricName::Known(REDIS_NET_IN | REDIS_NET_REPL_IN) => &mut input,
-                MetricName::Known(REDIS_NET_OUT | REDIS_NET_REPL_OUT) => &mut output,
-                _ => continue,
-            };
-            if let Some(seen) = trace.latest_at(snapshot.at).filter(|seen| seen.at >= present_from) {
+        let traces = snapshot.history.of(node);
+        let mut add = |metric, way: &mut f64| {
+            let seen = traces.trace(metric, None).and_then(|trace| trace.latest_at(shown_at));
+            if let Some(seen) = seen.filter(|seen| seen.at >= present_from) {
                 *way += seen.value;
                 newest = newest.max(Some(seen.at));
             }
-        }
+        };
+        add(REDIS_NET_IN, &mut input);
+        add(REDIS_NET_REPL_IN, &mut input);
+        add(REDIS_NET_OUT, &mut output);
+        add(REDIS_NET_REPL_OUT, &mut output);
     }
     Some(Seen { value: f64::max(input, output), at: newest? })
 }
 
 fn host_of(node: &Subject) -> &str {
-    let address = node.address().unwrap_or_default();
+    let address = node.as_str().split_once('@').map_or("", |(_, address)| address);
     address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
-/// Counts the other nodes on its host to a row whose link they share.
-pub(super) fn share_link(line: &mut Line, hosts: &BTreeMap<&str, SharedLink<'_>>) {
-    let Some(host) = line.node.as_ref().and_then(|node| hosts.get(host_of(node))) else { return };
-    line.on_its_link = host.nodes.iter().map(|node| (*node).clone()).collect();
-    line.shared_load = host.load;
+/// The link that a node shares with the others on its host; `None` where it has its own.
+pub(super) fn link_of_node(node: &Subject, hosts: &SharedLinks<'_>) -> Option<Rc<SharedLink>> {
+    if hosts.is_empty() { None } else { hosts.get(host_of(node)).map(Rc::clone) }
 }

@@ -18,6 +18,10 @@ pub trait Row {
     fn group(&self) -> usize {
         0
     }
+
+    /// Called before a row in sight is drawn: the moment to look up at once what its cells will ask for. Of a thousand
+    /// rows most are never in sight.
+    fn look_up(&self) {}
 }
 
 /// One column.

@@ -83,6 +83,7 @@ impl<R: Row> Table<R> {
         line: Rect,
         buffer: &mut Buffer,
     ) {
+        row.look_up();
         for (place, x, width) in places {
             let column = &self.columns[*place];
             let area = Rect { x: line.x + x, width: *width, ..line };

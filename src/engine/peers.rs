@@ -2,16 +2,16 @@
 
 use crate::subject::Subject;
 
-/// One number per member of a group.
-#[derive(Clone, Debug, Default)]
-pub struct Peers {
-    values: Vec<(Subject, f64)>,
+/// One number per member of a group; members are called by their subjects, or by whatever else tells them apart.
+#[derive(Clone, Debug)]
+pub struct Peers<M = Subject> {
+    values: Vec<(M, f64)>,
     sorted: Vec<f64>,
 }
 
-impl Peers {
+impl<M: Ord> Peers<M> {
     /// A group of members with their numbers; members without a number are left out by the caller.
-    pub fn new(mut values: Vec<(Subject, f64)>) -> Self {
+    pub fn new(mut values: Vec<(M, f64)>) -> Self {
         values.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut sorted: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         sorted.sort_by(f64::total_cmp);
@@ -19,18 +19,18 @@ impl Peers {
     }
 
     /// This member's number.
-    pub fn of(&self, member: &Subject) -> Option<f64> {
-        let place = self.values.binary_search_by(|(subject, _)| subject.cmp(member)).ok()?;
+    pub fn of(&self, member: &M) -> Option<f64> {
+        let place = self.values.binary_search_by(|(known, _)| known.cmp(member)).ok()?;
         Some(self.values[place].1)
     }
 
-    /// The members with their numbers, in the order of their subjects.
-    pub fn values(&self) -> &[(Subject, f64)] {
+    /// The members with their numbers, in their order.
+    pub fn values(&self) -> &[(M, f64)] {
         &self.values
     }
 
     /// The median of all members but this one; `None` for a group of one.
-    pub fn median_of_others(&self, member: &Subject) -> Option<f64> {
+    pub fn median_of_others(&self, member: &M) -> Option<f64> {
         let own = self.of(member)?;
         let place = self.sorted.partition_point(|value| value.total_cmp(&own).is_lt());
         let others = self.sorted.len() - 1;

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub use budget::Budget;
 pub(crate) use budget::Caps;
 use cumulative::Cumulative;
-pub use history::History;
+pub use history::{History, Traces};
 pub use points::{Bin, Chunk, Points, Trace};
 
 use crate::histogram::Histogram;

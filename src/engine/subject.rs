@@ -161,6 +161,18 @@ impl Subject {
         self.0.contains('#').then(|| Self(self.component_str().into()))
     }
 
+    /// The written forms of this subject and of all that it is a part of: a node's, its shard's, their component's.
+    pub fn wholes(&self) -> impl Iterator<Item = &str> {
+        let all = [self.component_str(), self.upper_str(), &self.0];
+        let is_new = move |place: &usize| *place == 0 || all[*place].len() > all[*place - 1].len();
+        (0..all.len()).filter(is_new).map(move |place| all[place])
+    }
+
+    /// Whether this is a whole component and not a part of one.
+    pub fn is_component(&self) -> bool {
+        self.component_str().len() == self.0.len()
+    }
+
     /// Whether `other` is this subject or a part of it.
     pub fn contains(&self, other: &Self) -> bool {
         other.0.strip_prefix(&*self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '@']))
@@ -176,6 +188,10 @@ impl Subject {
             .map(|(key, value)| (key.borrow(), value))
             .take_while(|(key, _)| key.0.starts_with(&*self.0))
             .filter(|(key, _)| self.contains(key))
+    }
+
+    fn upper_str(&self) -> &str {
+        if self.0.starts_with("edge/") { &self.0 } else { self.without_instance() }
     }
 
     fn without_instance(&self) -> &str {
@@ -245,6 +261,11 @@ mod tests {
         assert_eq!(node.parent().unwrap().as_str(), "redis/features#2");
         assert_eq!(node.parent().unwrap().parent().unwrap().as_str(), "redis/features");
         assert_eq!(node.component_of().parent(), None);
+        let wholes = ["redis/features", "redis/features#2", "redis/features#2@10.0.3.14:6379"];
+        assert_eq!(node.wholes().collect::<Vec<_>>(), wholes);
+        assert_eq!(node.component_of().wholes().collect::<Vec<_>>(), wholes[..1]);
+        assert!(node.component_of().is_component());
+        assert!(!node.is_component() && !node.parent().unwrap().is_component());
     }
 
     #[test]
@@ -275,6 +296,7 @@ mod tests {
         let edge = Subject::edge(&"service/ranker".parse().unwrap(), &"redis/features#1".parse().unwrap());
         assert_eq!(edge.as_str(), "edge/ranker>redis/features");
         assert_eq!((edge.kind(), edge.parent()), (Kind::Edge, None));
+        assert!(edge.is_component());
     }
 
     #[test]

@@ -232,17 +232,24 @@ pub fn cost(cost: &Cost) -> String {
 /// Groups by what is said, in the order of first mention; parts of what is in a group already are left out of it.
 fn grouped<'a, K: Ord + Copy>(rows: impl Iterator<Item = (&'a Subject, K)>) -> Vec<(Vec<&'a Subject>, K)> {
     let mut groups: Vec<(Vec<&Subject>, K)> = vec![];
-    let mut known: BTreeMap<K, (usize, BTreeSet<&Subject>)> = BTreeMap::new();
+    let mut known: BTreeMap<K, usize> = BTreeMap::new();
+    let mut members: Vec<BTreeSet<&str>> = vec![];
+    let mut last: Option<(K, usize)> = None;
     for (subject, said) in rows {
-        let (index, members) = known.entry(said).or_insert_with(|| {
-            groups.push((vec![], said));
-            (groups.len() - 1, BTreeSet::new())
-        });
-        // A thousand shards may be in one group: each is looked for by its wholes, not among all the others.
-        let mut own = std::iter::successors(Some(subject.clone()), Subject::parent);
-        if !own.any(|whole| members.contains(&whole)) {
-            members.insert(subject);
-            groups[*index].0.push(subject);
+        // A thousand shards may be in one group: of each the same is said as of the one before, and each is looked for
+        // by its wholes, not among all the others.
+        let group = match last {
+            Some((before, group)) if before == said => group,
+            _ => *known.entry(said).or_insert_with(|| {
+                groups.push((vec![], said));
+                members.push(BTreeSet::new());
+                groups.len() - 1
+            }),
+        };
+        last = Some((said, group));
+        if !subject.wholes().any(|whole| members[group].contains(whole)) {
+            members[group].insert(subject.as_str());
+            groups[group].0.push(subject);
         }
     }
     groups

@@ -1,8 +1,9 @@
 //! Everything that was kept, as a snapshot holds it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Group, Index, Trace};
+use super::{Group, Index, SeriesName, Trace};
 use crate::metric::{Metric, MetricName};
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -22,8 +23,17 @@ impl History {
 
     /// The trace of a level or a rate; `None` when nobody told of it.
     pub fn trace(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Trace> {
-        let (group, place) = find(&self.index, subject, metric, part)?;
-        self.groups.get(group.handles)?.get(place)
+        self.of(subject).trace(metric, part)
+    }
+
+    /// Everything of one subject, to be asked for several metrics: the subject is looked up once.
+    pub fn of(&self, subject: &Subject) -> Traces<'_> {
+        let group = self.index.get(subject);
+        let traces = group.and_then(|group| self.groups.get(group.handles));
+        Traces {
+            series: group.map_or(&[][..], |group| &group.series),
+            traces: traces.map_or(&[][..], Arc::as_ref),
+        }
     }
 
     /// Every trace of a subject with its metric and part, in order; histograms have an empty one.
@@ -31,10 +41,8 @@ impl History {
         &self,
         subject: &Subject,
     ) -> impl Iterator<Item = (&MetricName, Option<&RemoteText>, &Trace)> + '_ {
-        let group = self.index.get(subject);
-        let traces = group.and_then(|group| self.groups.get(group.handles)).map_or(&[][..], Arc::as_ref);
-        let names = group.map_or(&[][..], |group| &group.series);
-        names.iter().zip(traces).map(|(((name, part), _), trace)| (name, part.as_ref(), trace))
+        let Traces { series, traces } = self.of(subject);
+        series.iter().zip(traces).map(|(((name, part), _), trace)| (name, part.as_ref(), trace))
     }
 
     /// The subject and its parts of which anything is kept, in order.
@@ -48,6 +56,31 @@ impl History {
     }
 }
 
+/// The traces of one subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces<'a> {
+    series: &'a [(SeriesName, usize)],
+    traces: &'a [Trace],
+}
+
+impl<'a> Traces<'a> {
+    /// The trace of a level or a rate; `None` when nobody told of it.
+    pub fn trace(&self, metric: Metric, part: Option<&RemoteText>) -> Option<&'a Trace> {
+        self.traces.get(place_of(self.series, metric, part)?)
+    }
+
+    /// The trace of a level or a rate without a part, looked for first where another subject had it, which is told
+    /// where this one has it: of a thousand nodes that are alike each has the same series.
+    pub fn trace_near(&self, metric: Metric, near: &Cell<usize>) -> Option<&'a Trace> {
+        let is_it =
+            |((name, part), _): &(SeriesName, usize)| *name == MetricName::Known(metric) && part.is_none();
+        if !self.series.get(near.get()).is_some_and(is_it) {
+            near.set(place_of(self.series, metric, None)?);
+        }
+        self.traces.get(near.get())
+    }
+}
+
 /// The group of a subject, and the place of one of its series in it.
 pub(super) fn find<'a>(
     index: &'a Index,
@@ -56,8 +89,50 @@ pub(super) fn find<'a>(
     part: Option<&RemoteText>,
 ) -> Option<(&'a Group, usize)> {
     let group = index.get(subject)?;
-    let found = group.series.binary_search_by(|((known, known_part), _)| {
+    Some((group, place_of(&group.series, metric, part)?))
+}
+
+fn place_of(series: &[(SeriesName, usize)], metric: Metric, part: Option<&RemoteText>) -> Option<usize> {
+    let order = |(known, known_part): &SeriesName| {
         known.cmp(&MetricName::Known(metric)).then_with(|| known_part.as_ref().cmp(&part))
-    });
-    Some((group, found.ok()?))
+    };
+    series.binary_search_by(|(name, _)| order(name)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metric::{REDIS_CPU, REDIS_KEYS, REDIS_MEMORY};
+    use crate::reading::{Reading, Value};
+    use crate::store::Store;
+    use crate::time::Moment;
+
+    #[test]
+    fn a_trace_is_found_wherever_another_subject_had_its_own() {
+        let [one, other]: [Subject; 2] = ["redis/a#0@h:1", "redis/a#1@h:2"].map(|name| name.parse().unwrap());
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        let mut told = |of: &Subject, metrics: &[Metric]| {
+            let mut reading = Reading::new(of.clone(), Moment(1_000));
+            for (metric, value) in metrics.iter().zip([1.0, 2.0]) {
+                reading.sample(of, *metric, Value::Gauge(value));
+            }
+            store.take(&reading, false, None);
+        };
+        told(&one, &[REDIS_MEMORY, REDIS_CPU]);
+        told(&other, &[REDIS_MEMORY]);
+        let history = store.history();
+        let near = Cell::new(0);
+        for (subject, metric, value) in [
+            (&one, REDIS_MEMORY, Some(1.0)),
+            (&other, REDIS_MEMORY, Some(1.0)),
+            (&other, REDIS_CPU, None),
+            (&one, REDIS_CPU, Some(2.0)),
+            (&one, REDIS_KEYS, None),
+        ] {
+            let found = history.of(subject).trace_near(metric, &near);
+            assert_eq!(found.and_then(Trace::latest).map(|seen| seen.value), value, "{subject} {metric:?}");
+        }
+    }
 }

@@ -93,7 +93,11 @@ impl Trace {
 
     /// The newest point at or before a moment.
     pub fn latest_at(&self, moment: Moment) -> Option<Seen> {
-        self.newest_first().find(|seen| seen.at <= moment)
+        // It is nearly always the last or the one before, and is asked for thousands of times in a frame.
+        let in_tail = self.tail.as_ref().and_then(|tail| tail.seen().rev().find(|seen| seen.at <= moment));
+        in_tail.or_else(|| {
+            self.past.sealed.iter().rev().find_map(|chunk| chunk.seen().rev().find(|seen| seen.at <= moment))
+        })
     }
 
     /// Points at full resolution from `from` on, oldest first.
