@@ -119,9 +119,12 @@ impl<R: Row> Table<R> {
 
     /// The row under the cursor.
     pub fn selected<'a>(&self, rows: &'a [R]) -> Option<&'a R> {
-        let arranged = self.arranged(rows);
-        let place = self.place_in(&arranged)?;
-        arranged.get(place).copied()
+        // The row that the cursor is on needs no order of the others.
+        let own = self.cursor.as_ref().and_then(|id| rows.iter().find(|row| row.id() == id));
+        own.filter(|row| self.keeps(row)).or_else(|| {
+            let arranged = self.arranged(rows);
+            arranged.get(self.place_in(&arranged)?).copied()
+        })
     }
 
     fn place_in(&self, arranged: &[&R]) -> Option<usize> {
