@@ -64,12 +64,12 @@ impl Engine {
     pub fn new(settings: Settings, baselines: Baselines) -> Self {
         Self {
             store: Store::new(settings.interval, settings.store_budget),
+            timeline: Timeline::beside(settings.store_budget),
+            signals: Signals::beside(settings.store_budget),
             settings: Arc::new(settings),
             saved: baselines,
             world: World::default(),
             findings: Findings::default(),
-            signals: Signals::default(),
-            timeline: Timeline::default(),
             acts: Arc::default(),
             began: None,
             calm: None,
@@ -158,7 +158,7 @@ impl Engine {
             self.findings.take_back(rules::SEEN_FROM_HERE, silent_since - self.settings.stale_after());
         }
         self.keep_time(now);
-        let mut signals = std::mem::take(&mut self.signals);
+        let mut signals = std::mem::replace(&mut self.signals, Signals::beside(0));
         let scene = self.scene(now, &graph, groups);
         let report = triage::report(&scene);
         let scans_wanted = triage::scans_wanted(&scene, &report);

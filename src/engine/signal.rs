@@ -154,22 +154,23 @@ const STANDS_FOR: std::time::Duration = std::time::Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Signals {
     rows: Vec<Points>,
-}
-
-impl Default for Signals {
-    fn default() -> Self {
-        Self { rows: SIGNALS.iter().map(|_| Points::default()).collect() }
-    }
+    caps: Caps,
 }
 
 impl Signals {
+    /// The past of no moment yet, beside a history of so many bytes.
+    pub(crate) fn beside(history_bytes: usize) -> Self {
+        let rows = SIGNALS.iter().map(|_| Points::default()).collect();
+        Self { rows, caps: Caps::beside(history_bytes, SIGNALS.len()) }
+    }
+
     /// Looks at every signal.
     pub(crate) fn take(&mut self, scene: &Scene<'_>) -> Vec<Signal> {
         let rows = SIGNALS.iter().zip(&mut self.rows);
         rows.map(|(row, past)| {
             let (now, sign) = (row.of)(scene).map_or((None, ""), |(seen, sign)| (Some(seen), sign));
             if let Some(seen) = now {
-                past.push(scene.now, seen.value, Caps::MOST);
+                past.push(scene.now, seen.value, self.caps);
             }
             Signal { row, now, sign, usual: usual(past, scene.calm), trace: past.trace().clone() }
         })

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use budget::Budget;
-pub(crate) use budget::Caps;
+pub(crate) use budget::{BESIDE_HISTORY, Caps};
 use cumulative::Cumulative;
 pub use history::{History, Traces};
 pub use points::{Bin, Chunk, Points, Trace};

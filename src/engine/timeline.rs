@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::report::{Conclusion, Report};
+use crate::settings::DEFAULT_STORE_BUDGET;
 use crate::snapshot::{RuleState, SourceState};
+use crate::store::BESIDE_HISTORY;
 use crate::time::Moment;
 
 /// Every frame of this last span is kept; of older ones, one every [`THINNED_TO`] and each at which the conclusion
@@ -13,8 +15,9 @@ use crate::time::Moment;
 const KEPT_WHOLE: Duration = Duration::from_secs(120);
 const THINNED_TO: Duration = Duration::from_secs(10);
 
-/// About how many bytes all frames may take.
-const BUDGET: usize = 4 * 1024 * 1024;
+/// About how many bytes all frames may take: a part of the memory for history, within these bounds.
+const LEAST_BYTES: usize = 512 * 1024;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// What was said at one moment.
 #[derive(Clone, Debug)]
@@ -44,13 +47,27 @@ impl Frame {
 }
 
 /// Frames in the order of their moments.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Timeline {
     frames: VecDeque<Arc<Frame>>,
     bytes: usize,
+    most_bytes: usize,
+}
+
+impl Default for Timeline {
+    /// An empty timeline beside the usual history.
+    fn default() -> Self {
+        Self::beside(DEFAULT_STORE_BUDGET)
+    }
 }
 
 impl Timeline {
+    /// An empty timeline beside a history of so many bytes.
+    pub(crate) fn beside(history_bytes: usize) -> Self {
+        let most_bytes = (history_bytes / BESIDE_HISTORY).clamp(LEAST_BYTES, MOST_BYTES);
+        Self { frames: VecDeque::new(), bytes: 0, most_bytes }
+    }
+
     /// The frame that stood at a moment: the newest that is not later. `None` before the first that is kept.
     pub fn at(&self, moment: Moment) -> Option<&Frame> {
         let after = self.frames.partition_point(|frame| frame.at <= moment);
@@ -83,12 +100,12 @@ impl Timeline {
     /// not newer than the last, after a clock was set back, begins the timeline anew.
     pub(crate) fn push(&mut self, frame: Frame) {
         if self.frames.back().is_some_and(|last| last.at >= frame.at) {
-            *self = Self::default();
+            (self.frames, self.bytes) = (VecDeque::new(), 0);
         }
         self.bytes += frame.bytes();
         self.frames.push_back(Arc::new(frame));
         self.thin();
-        while self.bytes > BUDGET && self.frames.len() > 1 {
+        while self.bytes > self.most_bytes && self.frames.len() > 1 {
             if let Some(gone) = self.frames.pop_front() {
                 self.bytes -= gone.bytes();
             }

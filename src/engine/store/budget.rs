@@ -24,9 +24,18 @@ pub struct Caps {
 
 impl Caps {
     /// Enough for any rule and screen: half an hour of points at 1 Hz, six hours and a day of bins.
-    pub(crate) const MOST: Self =
-        Self { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440, scrape_bytes: 256 * 1024 };
+    const MOST: Self = Self { points: 1_800, fine_bins: 2_160, coarse_bins: 1_440, scrape_bytes: 256 * 1024 };
+
+    /// What each of so many series may keep that stand beside a history of so many bytes.
+    pub(crate) fn beside(history_bytes: usize, series: usize) -> Self {
+        let mut budget = Budget::new(history_bytes / BESIDE_HISTORY);
+        budget.resize(series);
+        budget.caps
+    }
 }
+
+/// What is kept beside the series, as the signals and the timeline, may each take this part of what these may.
+pub(crate) const BESIDE_HISTORY: usize = 24;
 
 /// Below this the rules would go blind, so the budget yields: a minute of points, five and ten minutes of bins.
 const LEAST: Caps = Caps { points: 64, fine_bins: 30, coarse_bins: 10, scrape_bytes: 8 * 1024 };
