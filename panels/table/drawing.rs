@@ -25,7 +25,11 @@ impl<R: Row> Table<R> {
         let height = usize::from(area.height - 1);
         let cursor = self.place_in(&arranged);
         if let Some(cursor) = cursor {
-            self.put_cursor(cursor, &arranged);
+            self.place = cursor;
+            // Until somebody moves it the cursor is on whichever row is first: the worst, though it comes later.
+            if self.cursor.is_some() {
+                self.put_cursor(cursor, &arranged);
+            }
             self.top = self.top.min(cursor).max((cursor + 1).saturating_sub(height));
             self.top = self.top.min(arranged.len().saturating_sub(height));
         }

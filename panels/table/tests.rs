@@ -61,6 +61,10 @@ const ROWS: [Line; 4] = [
 ];
 
 fn drawn(table: &mut Table<Line>, width: u16, height: u16) -> Vec<String> {
+    drawn_of(table, &ROWS, width, height)
+}
+
+fn drawn_of(table: &mut Table<Line>, rows: &[Line], width: u16, height: u16) -> Vec<String> {
     let report = Report {
         schema: SCHEMA,
         name: "test".into(),
@@ -80,7 +84,7 @@ fn drawn(table: &mut Table<Line>, width: u16, height: u16) -> Vec<String> {
     let (palette, keys) = (Palette::mono(Glyphs::Ascii), Keymap::default());
     let view = View { snapshot: &snapshot, now: Moment(0), palette: &palette, keys: &keys };
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    table.draw(&ROWS, &view, buffer.area, &mut buffer);
+    table.draw(rows, &view, buffer.area, &mut buffer);
     (0..height)
         .map(|y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned())
         .collect()
@@ -134,4 +138,17 @@ fn any_size_can_be_drawn() {
             drawn(&mut table, width, height);
         }
     }
+}
+
+#[test]
+fn a_worse_row_that_comes_later_is_in_sight_until_somebody_moves_the_cursor() {
+    let mut table = Table::new(COLUMNS);
+    assert_eq!(drawn_of(&mut table, &ROWS[1..], 4, 3), ["name", "b", "c"]);
+    assert_eq!(drawn(&mut table, 4, 3), ["name", "a", "b"]);
+    assert_eq!(table.selected(&ROWS).map(|row| row.id), Some("a"));
+    let mut table = Table::new(COLUMNS);
+    drawn_of(&mut table, &ROWS[1..], 4, 3);
+    table.act(Action::Top, &ROWS[1..]);
+    drawn(&mut table, 4, 2);
+    assert_eq!(drawn(&mut table, 4, 2), ["name", "b"]);
 }
