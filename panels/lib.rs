@@ -28,6 +28,7 @@ mod shards;
 mod slow_groups;
 mod slow_log;
 mod sources;
+mod standing;
 mod strip_bins;
 pub mod table;
 mod time_bins;

@@ -2,7 +2,6 @@
 
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
-use headwater_engine::report::Conclusion;
 use headwater_engine::signal::Signal;
 use headwater_engine::{Moment, Snapshot};
 use headwater_widgets::Hanging;
@@ -17,6 +16,7 @@ use crate::data_state::{last_data, silence};
 use crate::gauge::{multiple, value};
 use crate::palette::ColorRole;
 use crate::screen::{Shown, connecting};
+use crate::standing::standing;
 use crate::title;
 
 /// Rows that the panel below should have before anything above it is drawn bigger than it must.
@@ -78,17 +78,13 @@ fn draw_silence(since: Moment, shown: &Shown<'_>, area: Rect, buffer: &mut Buffe
 fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
     let palette = shown.palette;
     let report = &snapshot.report;
-    let (word, role) = match (report.conclusion, report.ended()) {
-        (Conclusion::Guilty, None) => ("INCIDENT", ColorRole::Guilty),
-        (Conclusion::Guilty, Some(_)) => ("INCIDENT ENDED", ColorRole::Suspect),
-        _ if snapshot.silent_since().is_some() => ("NO TARGET ANSWERS", ColorRole::Unknown),
-        (Conclusion::Clear, _) => ("NOTHING GUILTY", ColorRole::Innocent),
-        (Conclusion::Blind, _) => ("NOT ALL IS SEEN", ColorRole::Unknown),
-        (Conclusion::NoTarget, _) => ("NO TARGET ANSWERS", ColorRole::Unknown),
-    };
+    let standing = standing(snapshot);
+    let word = standing.words.to_uppercase();
+    // Across a room an incident that is over must not look like one that goes on.
+    let role = if report.ended().is_some() { ColorRole::Suspect } else { standing.role };
     let is_old = silence(Some(snapshot), shown.now).is_some();
     // What was true when the data stopped is not the present.
-    let (word, role) = if is_old { (format!("{word}?"), ColorRole::Stale) } else { (word.to_owned(), role) };
+    let (word, role) = if is_old { (format!("{word}?"), ColorRole::Stale) } else { (word, role) };
     let room = area.height.saturating_sub(LEAST_PANEL) / 2;
     let size = big::size_for(word.chars().count(), area.width, room, palette.glyphs);
     let rows = big::draw(&word, size, palette.style(role), palette.glyphs, area, buffer);

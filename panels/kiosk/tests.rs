@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use headwater_engine::Snapshot;
+use headwater_engine::report::Conclusion;
 use headwater_widgets::Glyphs;
 
 use super::*;
@@ -112,6 +113,18 @@ fn the_wall_says_when_nothing_comes_any_more() {
     assert!(wall.drawn(200, 60).contains('█'), "and in big type where there is room");
     let clock = wall.now.clock();
     assert!(wall.drawn(80, 24).contains(&clock), "the clock goes on");
+}
+
+#[test]
+fn a_wall_is_not_calm_while_somebody_is_suspected() {
+    let mut wall = Wall::new(&[]);
+    wall.glyphs = Glyphs::Ascii;
+    assert!(wall.drawn(80, 8).contains("NOTHING GUILTY"), "{}", wall.drawn(80, 8));
+    let suspected = World::suspected(Conclusion::Clear);
+    wall.now = suspected.at;
+    wall.newest = Some(Arc::new(suspected));
+    let drawn = wall.drawn(80, 8);
+    assert!(drawn.contains("SUSPECTED") && !drawn.contains("NOTHING GUILTY"), "{drawn}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(super) fn draw(snapshot: &Snapshot, palette: &Palette, area: Rect, buffer: &
 /// Where the axis begins: long enough ago to show what was before the incident, never before anything was kept.
 fn from(snapshot: &Snapshot, end: Moment) -> Moment {
     let kept = snapshot.timeline.first().map_or(end, |frame| frame.at);
-    let lasting = snapshot.report.onset().map_or(Duration::ZERO, |onset| end.since(onset));
+    let lasting = snapshot.report.onset().map_or(Duration::ZERO, |onset| end.since(onset.at));
     kept.max(end - SPAN.max(lasting.saturating_mul(2)))
 }
 
@@ -129,7 +129,9 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
         events.push((snapshot.at, "^", format!(" {} is shown", snapshot.at.clock()), ColorRole::Banner));
     }
     if let Some(onset) = snapshot.report.onset() {
-        events.push((onset, "^", format!(" began {}", onset.clock()), ColorRole::Guilty));
+        let before = if onset.before { "before " } else { "" };
+        let text = format!(" began {before}{}", onset.at.clock());
+        events.push((onset.at, "^", text, ColorRole::Guilty));
     }
     for act in snapshot.acts.iter().rev() {
         let (glyph, text) = match &act.kind {

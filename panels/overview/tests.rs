@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{ActKind, Input, OperatorAct, Scan, ScanState};
+use headwater_engine::report::Conclusion;
 use headwater_widgets::Glyphs;
 
 use super::*;
@@ -37,6 +38,20 @@ fn every_size_can_be_drawn() {
             }
         }
     }
+}
+
+#[test]
+fn a_suspect_is_not_headed_by_an_all_clear_and_an_early_beginning_is_said_to_be_earlier() {
+    for conclusion in [Conclusion::Clear, Conclusion::Blind] {
+        let text = shown(&World::suspected(conclusion), Glyphs::Unicode, 100, 30);
+        assert!(text.contains("! SUSPECT  nothing guilty"), "{text}");
+        assert!(!text.contains("o CLEAR") && !text.contains("o CALM"), "{text}");
+    }
+    let mut world = World::new();
+    world.trouble = Trouble::FullLink;
+    world.run(60);
+    let text = shown(&world.snapshot(), Glyphs::Unicode, 100, 30);
+    assert!(text.contains("began before 14:06:0"), "{text}");
 }
 
 fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {

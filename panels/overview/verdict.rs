@@ -13,6 +13,7 @@ use super::search;
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
+use crate::standing::standing;
 
 /// Everything that the verdict says; `hint` is what the keys lead to.
 pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
@@ -94,22 +95,22 @@ fn is_connecting(snapshot: &Snapshot) -> bool {
 fn conclusion(snapshot: &Snapshot) -> Vec<Line> {
     let report = &snapshot.report;
     let awaited = awaited(snapshot);
-    let (mark, role) = match report.conclusion {
-        _ if snapshot.silent_since().is_some() => ("? SILENT", ColorRole::Unknown),
-        Conclusion::Guilty => return vec![],
-        Conclusion::Clear if report.suspects.is_empty() => ("o CALM", ColorRole::Innocent),
-        Conclusion::Clear => ("o CLEAR", ColorRole::Innocent),
-        Conclusion::Blind | Conclusion::NoTarget if is_connecting(snapshot) => {
-            ("? WAITING", ColorRole::Unknown)
+    let standing = standing(snapshot);
+    let (label, role) = match report.conclusion {
+        // An accusation is not over because nobody answers any more, and neither is it what is seen now.
+        Conclusion::Guilty if snapshot.silent_since().is_none() => return vec![],
+        Conclusion::Guilty => ("? SILENT".to_owned(), ColorRole::Unknown),
+        Conclusion::Blind | Conclusion::NoTarget if is_connecting(snapshot) && report.suspects.is_empty() => {
+            ("? WAITING".to_owned(), ColorRole::Unknown)
         }
-        Conclusion::Blind => ("? BLIND", ColorRole::Unknown),
-        Conclusion::NoTarget => ("? SILENT", ColorRole::Unknown),
+        _ => (format!("{} {}", standing.glyph, standing.label), standing.role),
     };
     let text = match report.conclusion {
         Conclusion::NoTarget if is_connecting(snapshot) => "connecting: nothing has answered yet".to_owned(),
         _ => headline_of(snapshot),
     };
-    let mut lines = vec![Line::new(Weight::Core, mark, text).colored(role).text_colored(ColorRole::Heading)];
+    let mut lines =
+        vec![Line::new(Weight::Core, &label, text).colored(role).text_colored(ColorRole::Heading)];
     if is_connecting(snapshot) {
         let text = format!("waiting for the first answer of {}", names(&awaited));
         lines.push(Line::new(Weight::Core, "", text));

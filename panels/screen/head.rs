@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use headwater_engine::Snapshot;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::report::Conclusion;
-use headwater_engine::{Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -16,6 +16,7 @@ use crate::gauge::{multiple, value};
 use crate::keys::Command;
 use crate::palette::ColorRole;
 use crate::panel::PANELS;
+use crate::standing::standing;
 
 /// Below this height there is no list of panels.
 pub(super) const LEAST_HEIGHT: u16 = 8;
@@ -43,11 +44,6 @@ pub(super) fn draw(
 ) -> u16 {
     let first = Rect { height: 1, ..area };
     let (state, state_role) = state(screen, shown);
-    if area.height < LEAST_HEIGHT {
-        let left = draw_end(&state, state_role, shown, first, buffer);
-        draw_parts(&parts(snapshot, area.width), shown, left, buffer);
-        return 1;
-    }
     let left = match silence(shown.newest.map(AsRef::as_ref), shown.now) {
         Some(since) => {
             let span = shown.now.since(since).as_secs() as f64;
@@ -56,6 +52,13 @@ pub(super) fn draw(
         }
         None => first,
     };
+    if area.height < LEAST_HEIGHT {
+        // Numbers that nobody renews are not live, and what is held still is not what they are.
+        let is_said = left.width == first.width || state_role == ColorRole::Banner;
+        let left = if is_said { draw_end(&state, state_role, shown, left, buffer) } else { left };
+        draw_parts(&parts(snapshot, area.width), shown, left, buffer);
+        return 1;
+    }
     let left = draw_parts(&parts(snapshot, area.width), shown, left, buffer);
     if let Some(snapshot) = snapshot {
         let clock = format!("{} UTC", snapshot.at.clock());
@@ -160,22 +163,15 @@ fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Vec<Part>> {
 /// What it comes to, and for how long it has.
 fn conclusion(snapshot: &Snapshot) -> Part {
     let report = &snapshot.report;
-    let lasting_until = |until: Moment| report.onset().map(|onset| lasting(until.since(onset)));
-    if snapshot.silent_since().is_some() && report.conclusion != Conclusion::Guilty {
-        return ("? no target answers".to_owned(), ColorRole::Unknown);
+    let standing = standing(snapshot);
+    let mut text = format!("{} {}", standing.glyph, standing.words);
+    if let (Conclusion::Guilty, Some(onset)) = (report.conclusion, report.onset()) {
+        let after = if report.ended().is_some() { " after" } else { "" };
+        let before = if onset.before { ">" } else { "" };
+        let lasting = lasting(report.ended().unwrap_or(snapshot.at).since(onset.at));
+        text.push_str(&format!("{after} {before}{lasting}"));
     }
-    match (report.conclusion, report.ended()) {
-        (Conclusion::Guilty, Some(until)) => (
-            format!("X INCIDENT ended after {}", lasting_until(until).unwrap_or_default()),
-            ColorRole::Guilty,
-        ),
-        (Conclusion::Guilty, None) => {
-            (format!("X INCIDENT {}", lasting_until(snapshot.at).unwrap_or_default()), ColorRole::Guilty)
-        }
-        (Conclusion::Clear, _) => ("o nothing guilty".to_owned(), ColorRole::Innocent),
-        (Conclusion::Blind, _) => ("? not everything seen".to_owned(), ColorRole::Unknown),
-        (Conclusion::NoTarget, _) => ("? no target answers".to_owned(), ColorRole::Unknown),
-    }
+    (text, standing.role)
 }
 
 /// What is looked at: the present or the past, moving or held still.

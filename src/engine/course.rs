@@ -1,14 +1,15 @@
 //! When what a report tells of began, and whether it is over.
 
-use crate::report::{Report, Verdict};
+use crate::report::{Report, Since, Verdict};
 use crate::time::Moment;
 
 impl Report {
     /// When what is wrong began, as far as anybody saw; `None` while nothing is.
-    pub fn onset(&self) -> Option<Moment> {
-        let accused = self.suspects.first().map(|suspect| suspect.since.at);
-        let symptom = self.symptom.as_ref().map(|symptom| symptom.since.at);
-        [accused, symptom].into_iter().flatten().min()
+    pub fn onset(&self) -> Option<Since> {
+        let accused = self.suspects.first().map(|suspect| suspect.since);
+        let symptom = self.symptom.as_ref().map(|symptom| symptom.since);
+        // Of two at one moment the one that began before it tells more.
+        [accused, symptom].into_iter().flatten().min_by_key(|since| (since.at, !since.before))
     }
 
     /// When the last of what was found guilty ended; `None` while something goes on, or nothing is guilty.

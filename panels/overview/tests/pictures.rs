@@ -124,7 +124,7 @@ fn calm() {
 fn a_node_that_answers_late() {
     insta::assert_snapshot!(at(Trouble::Late, 8, 80, 21), @r#"
     ─ Verdict ─────────────────── enter: redis/features#2 on Shards   +2 not shown ─
-    ? BLIND    nothing guilty, but not everything could be seen
+    ! SUSPECT  nothing guilty, but not everything could be seen
     ! SUSPECT  redis/features#2 (10.0.3.14:6379), low confidence, since 14:08:01, by
                slow-to-answer
                answers in 9 s, its peers in 0.7 ms

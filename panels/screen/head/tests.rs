@@ -63,6 +63,49 @@ fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
     assert!(!fresh.contains("NO DATA"), "{fresh}");
 }
 
+/// The first row on a screen of six rows, `late` after the newest snapshot.
+fn low(screen: &Screen, newest: &Arc<Snapshot>, late: Duration) -> String {
+    let (palette, keys, status) = (Palette::mono(Glyphs::Unicode), keys(), Status::default());
+    let now = newest.at + late;
+    let shown = Shown { newest: Some(newest), now, palette: &palette, keys: &keys, status: &status };
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 6));
+    draw(screen, Some(screen.held().unwrap_or(newest)), &shown, buffer.area, &mut buffer);
+    text_of(&buffer).lines().take(1).collect()
+}
+
+#[test]
+fn a_low_screen_says_that_numbers_are_old_instead_of_live_and_beside_what_is_held_still() {
+    let snapshot = World::after(Trouble::FullLink, 30);
+    let mut screen = Screen::new();
+    let fresh = low(&screen, &snapshot, Duration::from_secs(1));
+    assert!(fresh.ends_with("live 1 s") && fresh.contains("INCIDENT"), "{fresh}");
+    let late = low(&screen, &snapshot, Duration::from_secs(40));
+    assert!(late.contains("NO DATA for 40 s") && late.contains("INCIDENT"), "{late}");
+    assert!(!late.contains("live"), "{late}");
+    screen.held = Some(Arc::clone(&snapshot));
+    let held = low(&screen, &snapshot, Duration::from_secs(40));
+    assert!(held.contains("NO DATA for 40 s") && held.contains("FROZEN 00:40"), "{held}");
+}
+
+#[test]
+fn an_incident_that_was_there_before_anybody_looked_lasts_longer_than_what_was_seen_of_it() {
+    let mut world = World::new();
+    world.trouble = Trouble::FullLink;
+    world.run(40);
+    let mut snapshot = world.snapshot();
+    assert!(snapshot.report.onset().unwrap().before);
+    let text = live(&snapshot, 80);
+    Arc::make_mut(&mut Arc::make_mut(&mut snapshot).report).conclusion = Conclusion::Guilty;
+    let text_of_incident = live(&snapshot, 80);
+    assert!(text_of_incident.contains("X INCIDENT >00:"), "{text} {text_of_incident}");
+}
+
+#[test]
+fn who_is_suspected_keeps_the_head_from_saying_that_nothing_is_guilty() {
+    let text = live(&Arc::new(World::suspected(Conclusion::Clear)), 80);
+    assert!(text.contains("! suspected") && !text.contains("nothing guilty"), "{text}");
+}
+
 #[test]
 fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
     let snapshot = World::after(Trouble::None, 10);

@@ -1,0 +1,67 @@
+//! What a snapshot comes to, in the one glyph, word and colour that every part of the screen says it with.
+
+use headwater_engine::Snapshot;
+use headwater_engine::report::Conclusion;
+
+use crate::palette::ColorRole;
+
+/// What a snapshot comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The glyph that says the same as the colour.
+    pub(crate) glyph: &'static str,
+    /// The words, in the case in which they stand within a line.
+    pub(crate) words: &'static str,
+    /// The one word for it, where a sentence follows.
+    pub(crate) label: &'static str,
+    /// The colour.
+    pub(crate) role: ColorRole,
+}
+
+const INCIDENT: Standing =
+    Standing { glyph: "X", words: "INCIDENT", label: "GUILTY", role: ColorRole::Guilty };
+const ENDED: Standing = Standing { words: "INCIDENT ended", ..INCIDENT };
+const SILENT: Standing =
+    Standing { glyph: "?", words: "no target answers", label: "SILENT", role: ColorRole::Unknown };
+const SUSPECTED: Standing =
+    Standing { glyph: "!", words: "suspected", label: "SUSPECT", role: ColorRole::Suspect };
+const BLIND: Standing =
+    Standing { glyph: "?", words: "not everything seen", label: "BLIND", role: ColorRole::Unknown };
+const CALM: Standing =
+    Standing { glyph: "o", words: "nothing guilty", label: "CALM", role: ColorRole::Innocent };
+
+/// What a snapshot comes to: a verdict first, then what nobody sees, and all is calm only when nobody is suspected.
+pub(crate) fn standing(snapshot: &Snapshot) -> Standing {
+    let report = &snapshot.report;
+    match report.conclusion {
+        Conclusion::Guilty if report.ended().is_some() => ENDED,
+        Conclusion::Guilty => INCIDENT,
+        Conclusion::NoTarget => SILENT,
+        _ if snapshot.silent_since().is_some() => SILENT,
+        _ if !report.suspects.is_empty() => SUSPECTED,
+        Conclusion::Blind => BLIND,
+        Conclusion::Clear => CALM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::report::Verdict;
+
+    use super::*;
+    use crate::example::{Trouble, World};
+
+    #[test]
+    fn nothing_is_calm_while_somebody_is_suspected() {
+        let calm = World::after(Trouble::None, 10);
+        assert_eq!(standing(&calm), CALM);
+        assert_eq!(standing(&World::after(Trouble::Refused, 10)), SILENT);
+        let incident = World::after(Trouble::FullLink, 60);
+        assert_eq!(standing(&incident), INCIDENT);
+        for conclusion in [Conclusion::Clear, Conclusion::Blind] {
+            let suspected = World::suspected(conclusion);
+            assert_eq!(suspected.report.suspects[0].verdict, Verdict::Suspect);
+            assert_eq!(standing(&suspected), SUSPECTED, "{conclusion:?}");
+        }
+    }
+}
