@@ -1,6 +1,7 @@
 //! A small deployment that is driven through a real engine, for the tests of panels.
 
 mod drawing;
+mod suspicion;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,6 @@ use headwater_engine::reading::{
     Event, Fault, FaultKind, Input, KeySize, Node, NodeHealth, Reading, Scan, ScanState, Shard, Topology,
     Value,
 };
-use headwater_engine::report::{Conclusion, Verdict};
 use headwater_engine::settings::{Baselines, Component, Settings};
 use headwater_engine::{Engine, Moment, RemoteText, Snapshot, Subject};
 
@@ -101,17 +101,6 @@ impl World {
         world.trouble = trouble;
         world.run(seconds);
         world.snapshot()
-    }
-
-    /// An incident as it would be said with this conclusion: everybody accused is suspected, and nobody guilty.
-    pub(crate) fn suspected(conclusion: Conclusion) -> Snapshot {
-        let mut snapshot = Snapshot::clone(&Self::after(Trouble::FullLink, 60));
-        let report = Arc::make_mut(&mut snapshot.report);
-        report.conclusion = conclusion;
-        for suspect in &mut report.suspects {
-            suspect.verdict = Verdict::Suspect;
-        }
-        snapshot
     }
 
     /// The newest snapshot.
