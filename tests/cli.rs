@@ -155,6 +155,21 @@ fn wrong_arguments_are_64_with_the_fix() {
 }
 
 #[test]
+fn screens_need_a_terminal_and_names_that_there_are() {
+    let home = Home::new();
+    for (arguments, told) in [
+        (&["redis://127.0.0.1:1"][..], "headwater triage"),
+        (&["kiosk", "redis://127.0.0.1:1"], "headwater triage"),
+        (&["kiosk", "redis://127.0.0.1:1", "--panels", "shard"], "shards"),
+        (&["kiosk", "redis://127.0.0.1:1", "--every", "0s"], "1s or more"),
+    ] {
+        let ran = home.run(arguments);
+        assert_eq!(ran.code, Some(64), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(told), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn a_full_disk_is_74_and_no_wrong_argument() {
     let ran = Home::new().run(&["triage", "redis://h", "--record", "/dev/full"]);
     assert_eq!(ran.code, Some(74), "{ran:?}");

@@ -90,7 +90,10 @@ fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
     let rows = big::draw(&word, size, palette.style(role), palette.glyphs, area, buffer);
     let below = take(area, rows);
     let text = match report.suspects.first() {
-        Some(first) => format!("{}: {}", first.subject, first.sentence),
+        Some(first) => {
+            let ended = first.until.map(|until| format!(" (it ended at {})", until.clock()));
+            format!("{}{}: {}", first.subject, ended.unwrap_or_default(), first.sentence)
+        }
         None => report.shape.sentence.clone(),
     };
     let part = Hanging::new("", 0, &text).text_style(palette.style(ColorRole::Text)).glyphs(palette.glyphs);
