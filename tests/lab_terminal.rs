@@ -46,9 +46,13 @@ fn a_demo_names_the_shard_and_the_key_and_leaves_the_terminal_as_it_was() {
         terminal.press("3\r");
         terminal.until_shown("pagedown: further");
         terminal.press("\x1b");
+        // An escape and a key in one breath would be alt and that key.
+        terminal.until("the detail is left", |screen| !screen.contains("pagedown: further"));
         terminal.press(" ");
         terminal.until_shown("FROZEN");
-        terminal.press(" [[");
+        terminal.press(" ");
+        terminal.until("the screen goes on", |screen| !screen.contains("FROZEN"));
+        terminal.press("[[");
         terminal.until_shown("GONE BACK");
         terminal.press("L");
         terminal.until("the present is shown", |screen| !screen.contains("GONE BACK"));
