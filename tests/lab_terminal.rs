@@ -44,10 +44,10 @@ fn a_demo_names_the_shard_and_the_key_and_leaves_the_terminal_as_it_was() {
         terminal.until_shown("big string");
 
         terminal.press("3\r");
-        terminal.until_shown("pagedown: further");
+        terminal.until_shown("evidence");
         terminal.press("\x1b");
         // An escape and a key in one breath would be alt and that key.
-        terminal.until("the detail is left", |screen| !screen.contains("pagedown: further"));
+        terminal.until("the detail is left", |screen| !screen.contains("evidence"));
         terminal.press(" ");
         terminal.until_shown("FROZEN");
         terminal.press(" ");
