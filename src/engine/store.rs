@@ -1,7 +1,7 @@
 //! Bounded history of every series.
 //!
 //! Counters become rates here and only here, over the source's own clock where it has one. A reset or a gap is
-//! the absence of a point, never a zero. Recent points are kept whole in sealed chunks that snapshots share,
+//! the absence of a point, never a zero. Recent points are kept whole in runs that snapshots share,
 //! older ones as bins of ten seconds and of one minute; how much is kept follows from the budget and the number
 //! of series.
 
@@ -9,6 +9,7 @@ mod budget;
 mod cumulative;
 mod history;
 mod points;
+mod run;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub use budget::Budget;
 pub(crate) use budget::{BESIDE_HISTORY, Caps};
 use cumulative::Cumulative;
 pub use history::{History, Traces};
-pub use points::{Bin, Chunk, Points, Trace};
+pub use points::{Bin, Points, Trace};
 
 use crate::histogram::Histogram;
 use crate::metric::{Metric, MetricName};

@@ -1,17 +1,14 @@
-//! The points of one series: a short tail, sealed chunks, and bins of what is older.
+//! The points of one series: runs of them, the last one still growing, and bins of what is older.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Seen;
 use super::budget::Caps;
+use super::run::{RUN_POINTS, Run};
 use crate::time::Moment;
 
-/// Points in a sealed chunk.
-const CHUNK_POINTS: usize = 64;
-
-/// Bytes that one point takes.
-pub(super) const POINT_BYTES: usize = size_of::<Point>();
+pub(super) use super::run::POINT_BYTES;
 
 /// Bytes that one bin takes.
 pub(super) const BIN_BYTES: usize = size_of::<Bin>();
@@ -19,20 +16,6 @@ pub(super) const BIN_BYTES: usize = size_of::<Bin>();
 /// Milliseconds of a fine and of a coarse bin.
 pub(super) const FINE_BIN_MS: i64 = 10_000;
 pub(super) const COARSE_BIN_MS: i64 = 60_000;
-
-/// One point, relative to its chunk's start: 8 bytes.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    offset_ms: u32,
-    value: f32,
-}
-
-/// A run of points that no longer changes; snapshots hold it without copying.
-#[derive(Debug)]
-pub struct Chunk {
-    start: Moment,
-    points: Vec<Point>,
-}
 
 /// Older points drawn together.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,36 +36,23 @@ pub struct Bin {
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     past: Arc<Past>,
-    tail: Option<Arc<Chunk>>,
+    tail: Option<Run>,
 }
 
 /// What no longer changes, but for new pieces at its end and old ones that are let go.
 #[derive(Clone, Debug, Default)]
 struct Past {
-    sealed: VecDeque<Arc<Chunk>>,
+    sealed: VecDeque<Run>,
     fine: VecDeque<Bin>,
     coarse: VecDeque<Bin>,
 }
 
 /// The history of one series, as the store keeps it: a trace and the bins that are still being filled.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Points {
     trace: Trace,
     open_fine: Option<Bin>,
     open_coarse: Option<Bin>,
-}
-
-impl Chunk {
-    fn seen(&self) -> impl DoubleEndedIterator<Item = Seen> + '_ {
-        self.points.iter().map(|point| Seen {
-            value: f64::from(point.value),
-            at: Moment(self.start.0.saturating_add(i64::from(point.offset_ms))),
-        })
-    }
-
-    fn last(&self) -> Option<Seen> {
-        self.seen().next_back()
-    }
 }
 
 impl Trace {
@@ -96,7 +66,7 @@ impl Trace {
         // It is nearly always the last or the one before, and is asked for thousands of times in a frame.
         let in_tail = self.tail.as_ref().and_then(|tail| tail.seen().rev().find(|seen| seen.at <= moment));
         in_tail.or_else(|| {
-            self.past.sealed.iter().rev().find_map(|chunk| chunk.seen().rev().find(|seen| seen.at <= moment))
+            self.past.sealed.iter().rev().find_map(|run| run.seen().rev().find(|seen| seen.at <= moment))
         })
     }
 
@@ -106,19 +76,19 @@ impl Trace {
             .sealed
             .iter()
             .chain(&self.tail)
-            .filter(move |chunk| chunk.last().is_some_and(|last| last.at >= from))
-            .flat_map(|chunk| chunk.seen())
+            .filter(move |run| run.last().is_some_and(|last| last.at >= from))
+            .flat_map(|run| run.seen())
             .filter(move |seen| seen.at >= from)
     }
 
     /// Points at full resolution, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = Seen> + '_ {
-        self.tail.iter().chain(self.past.sealed.iter().rev()).flat_map(|chunk| chunk.seen().rev())
+        self.tail.iter().chain(self.past.sealed.iter().rev()).flat_map(|run| run.seen().rev())
     }
 
     /// The oldest point at full resolution.
     pub fn oldest(&self) -> Option<Seen> {
-        self.past.sealed.front().or(self.tail.as_ref()).and_then(|chunk| chunk.seen().next())
+        self.past.sealed.front().or(self.tail.as_ref()).and_then(|run| run.seen().next())
     }
 
     /// Closed bins of ten seconds, oldest first; a gap is a missing bin.
@@ -146,31 +116,16 @@ impl Points {
             keep(&mut Arc::make_mut(&mut self.trace.past).coarse, closed, caps.coarse_bins);
         }
         let Trace { past, tail } = &mut self.trace;
-        let fits = tail.as_ref().is_some_and(|tail| {
-            tail.points.len() < CHUNK_POINTS && u32::try_from(at.0.saturating_sub(tail.start.0)).is_ok()
-        });
-        if !fits {
-            let sealed = &mut Arc::make_mut(past).sealed;
-            sealed.extend(tail.take());
-            // The tail will fill up too, and what a rule looks at may lie just behind its start.
-            while sealed.len() > 1 && (sealed.len() + 1) * CHUNK_POINTS > caps.points {
-                sealed.pop_front();
-            }
-            *tail = Some(Arc::new(Chunk { start: at, points: Vec::with_capacity(CHUNK_POINTS) }));
+        if tail.as_mut().is_some_and(|tail| tail.append(at, value)) {
+            return;
         }
-        if let Some(tail) = tail {
-            let offset_ms = u32::try_from(at.0.saturating_sub(tail.start.0)).unwrap_or(u32::MAX);
-            // A snapshot that still holds this tail makes the store copy it, at most 64 points.
-            match Arc::get_mut(tail) {
-                Some(chunk) => chunk.points.push(Point { offset_ms, value }),
-                None => {
-                    let mut points = Vec::with_capacity(CHUNK_POINTS);
-                    points.extend_from_slice(&tail.points);
-                    points.push(Point { offset_ms, value });
-                    *tail = Arc::new(Chunk { start: tail.start, points });
-                }
-            }
+        let sealed = &mut Arc::make_mut(past).sealed;
+        sealed.extend(tail.take());
+        // The tail will fill up too, and what a rule looks at may lie just behind its start.
+        while sealed.len() > 1 && (sealed.len() + 1) * RUN_POINTS > caps.points {
+            sealed.pop_front();
         }
+        *tail = Some(Run::beginning(at, value));
     }
 
     /// A handle to all of it but the bins that are still being filled.
@@ -206,8 +161,8 @@ impl Points {
     pub(super) fn bytes(&self) -> usize {
         let Trace { past, tail } = &self.trace;
         // Each has room for as many points from the start.
-        let chunks = past.sealed.len() + usize::from(tail.is_some());
-        chunks * CHUNK_POINTS * POINT_BYTES + (past.fine.capacity() + past.coarse.capacity()) * BIN_BYTES
+        let runs = past.sealed.len() + usize::from(tail.is_some());
+        runs * RUN_POINTS * POINT_BYTES + (past.fine.capacity() + past.coarse.capacity()) * BIN_BYTES
     }
 }
 
@@ -264,7 +219,7 @@ mod tests {
     #[test]
     fn a_held_snapshot_does_not_change_when_points_arrive() {
         let mut points = filled(10);
-        let frozen = points.clone();
+        let frozen = points.trace().clone();
         points.push(Moment(10_000), 10.0, CAPS);
         assert_eq!(frozen.latest().map(|seen| seen.value), Some(9.0));
         assert_eq!(points.since(Moment(0)).count(), 11);
