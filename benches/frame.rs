@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use headwater::theme::{Depth, Theme};
 use headwater_engine::{Moment, Snapshot};
-use headwater_panels::{Command, Keymap, Palette, Screen, Shown, Status};
+use headwater_panels::{Command, Keymap, Screen, Shown, Status};
 use headwater_widgets::Glyphs;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
@@ -102,7 +103,8 @@ fn measure(fleet: &mut Fleet, panel: &'static str) -> [(&'static str, Vec<f64>, 
 
 /// Draws what it is shown, and tells the time and the bytes of each frame.
 fn draw_each(panel: &str, snapshots: &Receiver<Arc<Snapshot>>, tell: &Sender<(Duration, usize)>) {
-    let palette = Palette::mono(Glyphs::Unicode);
+    let theme = Theme::built_in("dark").expect("a built-in theme");
+    let palette = theme.palette(Depth::True, Glyphs::Unicode);
     let keys = Keymap::default();
     let status = Status::default();
     let mut screen = Screen::new();

@@ -118,12 +118,22 @@ impl App {
         }
     }
 
+    /// The snapshot of the last evaluation with what the operator did since.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.engine.snapshot()
+    }
+
+    /// How many targets have given no data yet.
+    pub fn awaited_count(&self) -> usize {
+        self.awaited.len()
+    }
+
     /// The names of the targets that have given no data yet.
     pub fn awaited(&self) -> Vec<String> {
         self.awaited.iter().map(ToString::to_string).collect()
     }
 
-    /// Gives what the operator did to the engine; it shows in the next snapshot.
+    /// Gives what the operator did to the engine; it shows in [`App::snapshot`] at once.
     pub fn act(&mut self, act: OperatorAct) {
         self.take(&Input::Act(act));
     }
@@ -155,9 +165,10 @@ impl App {
 
     fn take(&mut self, input: &Input) {
         if let Some(recorder) = &mut self.recorder {
-            let is_tick = matches!(input, Input::Tick(_));
+            // What the operator did is never lost, whatever ends the process.
+            let is_kept = matches!(input, Input::Tick(_) | Input::Act(_));
             let written =
-                recorder.record(input).and_then(|()| if is_tick { recorder.flush() } else { Ok(()) });
+                recorder.record(input).and_then(|()| if is_kept { recorder.flush() } else { Ok(()) });
             if let Err(error) = written {
                 self.recording_error = Some(error);
                 self.recorder = None;

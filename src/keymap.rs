@@ -117,8 +117,12 @@ fn read(text: &str, origin: &str, base: Bindings) -> Result<Bindings, ConfigErro
     };
     let kept: Bindings = base.into_iter().filter(stays).collect();
     own.extend(kept);
-    if is_sound && !own.iter().any(|(_, command)| *command == Command::Act(Action::Quit)) {
-        document.complain(&["quit"], "'quit' has no key left: give it one, as in quit = [\"q\"]");
+    for (action, key) in [(Action::Quit, "q"), (Action::LeaveKiosk, "ctrl-q")] {
+        if is_sound && !own.iter().any(|(_, command)| *command == Command::Act(action)) {
+            let name = action.row().name;
+            let complaint = format!("'{name}' has no key left: give it one, as in {name} = [\"{key}\"]");
+            document.complain(&[name], complaint);
+        }
     }
     document.finish(origin)?;
     Ok(own)

@@ -34,7 +34,9 @@ pub(super) fn start(filter: Option<&str>, file: Option<&Path>, has_screen: bool)
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         Failure::usage(format_args!("'{filter}' is not a log filter ({error}): write for example 'info'"))
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    // A log that cannot be written is told on standard error, but not over a screen.
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).log_internal_errors(!has_screen);
     match file {
         Some(path) => {
             let file = owner_file(path).map_err(|error| {
@@ -81,8 +83,9 @@ impl BoundedFile {
 impl Write for BoundedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.length > MOST {
-            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
-            *self = Self::open(std::mem::take(&mut self.path))?;
+            // One that was taken away or cannot be renamed is begun anew, or goes on: a log is no reason to fail.
+            let _ = std::fs::rename(&self.path, self.path.with_extension("log.1"));
+            *self = Self::open(self.path.clone())?;
         }
         let written = self.file.write(bytes)?;
         self.length += written as u64;

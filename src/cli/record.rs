@@ -18,6 +18,9 @@ use crate::tui::feed;
 use crate::tui::run::Face;
 use crate::tui::terminal::is_terminal;
 
+/// The slowest speed that is not 0.
+const SLOWEST: f64 = 0.001;
+
 /// `headwater record`.
 #[derive(Debug, Args)]
 pub(super) struct RecordArgs {
@@ -105,8 +108,11 @@ pub(super) async fn record(args: RecordArgs) -> Result<u8, Failure> {
 
 pub(super) async fn replay(args: ReplayArgs) -> Result<u8, Failure> {
     let speed = args.speed.unwrap_or_default();
-    if !speed.is_finite() || speed < 0.0 {
-        return Err(Failure::usage(format_args!("'--speed {speed}' is not a speed: write a number from 0")));
+    // Slower than this a second would last for hours.
+    if !speed.is_finite() || speed < 0.0 || (speed > 0.0 && speed < SLOWEST) {
+        return Err(Failure::usage(format_args!(
+            "'--speed {speed}' is not a speed: write 0 or a number from {SLOWEST}"
+        )));
     }
     let tape = Tape::File(args.file.clone());
     if !args.has_screen() {

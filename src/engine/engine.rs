@@ -156,6 +156,7 @@ impl Engine {
         if let Some(silent_since) = self.silent_since(now) {
             // The first that went were accused before the others went too.
             self.findings.take_back(rules::SEEN_FROM_HERE, silent_since - self.settings.stale_after());
+            states = (0..RULES.len()).flat_map(|place| self.findings.states(place)).collect();
         }
         self.keep_time(now);
         let mut signals = std::mem::replace(&mut self.signals, Signals::beside(0));

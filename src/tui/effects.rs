@@ -12,9 +12,8 @@ use headwater_panels::screen::Notice;
 use rustix::process::{Signal, kill_current_process_group};
 
 use super::feed::Order;
-use super::run::{Face, Leave, Run};
+use super::run::{Face, Leave, Run, time};
 use crate::report::{Format, render};
-use crate::sources::now;
 use clipboard::Multiplexer;
 
 /// How long a stop is waited for. Without a shell that could let the process go on, the system does not stop it.
@@ -39,8 +38,8 @@ impl<F: Face> Run<F> {
                 None => self.say("there is no report yet", false),
             },
             Effect::Export => self.export(),
-            Effect::Mark(text) => self.order(Order::Act(act(ActKind::Mark(RemoteText::new(&text))))),
-            Effect::Note(text) => self.order(Order::Act(act(ActKind::Note(RemoteText::new(&text))))),
+            Effect::Mark(text) => self.act(ActKind::Mark(RemoteText::new(&text))),
+            Effect::Note(text) => self.act(ActKind::Note(RemoteText::new(&text))),
             Effect::Scan(shard) => self.order(Order::Scan(shard)),
             Effect::PauseScan(shard) => self.order(Order::PauseScan(shard)),
             Effect::CancelScan(shard) => self.order(Order::CancelScan(shard)),
@@ -57,6 +56,12 @@ impl<F: Face> Run<F> {
         if self.feed.orders.try_send(order).is_err() {
             self.say("too much was asked for at once: try again", true);
         }
+    }
+
+    /// Keeps what the operator did, at the time that it is where the feed is.
+    fn act(&mut self, kind: ActKind) {
+        let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
+        self.order(Order::Act(OperatorAct { at, kind }));
     }
 
     fn take_mouse(&mut self, has_mouse: bool) -> Option<Leave> {
@@ -111,8 +116,4 @@ impl<F: Face> Run<F> {
         }
         self.take_again()
     }
-}
-
-fn act(kind: ActKind) -> OperatorAct {
-    OperatorAct { at: now(), kind }
 }

@@ -285,7 +285,7 @@ fn shown<'a>(newest: Option<&'a Arc<Snapshot>>, look: &'a Look, status: &'a Stat
 }
 
 /// What the time is where the feed is: in a recording it stands still with it.
-fn time(newest: Option<&Snapshot>, status: &Status) -> Moment {
+pub(super) fn time(newest: Option<&Snapshot>, status: &Status) -> Moment {
     match status.feed {
         FeedState::Live { .. } => now(),
         FeedState::Replay { from, .. } => newest.map_or(from, |snapshot| snapshot.at),

@@ -17,7 +17,8 @@ pub enum Signal {
     Resize,
 }
 
-/// Every signal that ends the process or had it stand still.
+/// Every signal that ends the process, lets it go on, or tells of the terminal. One that stops it from outside is not
+/// heard: the screen is drawn anew when it goes on.
 #[derive(Debug)]
 pub struct Signals {
     terminate: unix::Signal,

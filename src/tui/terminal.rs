@@ -42,6 +42,8 @@ impl Terminal {
         // The theme obeys NO_COLOR. crossterm would too: it leaves out colours and keeps the sequence that they stood in,
         // which resets bold and reversed.
         crossterm::style::force_color_output(true);
+        // Before the terminal is taken: without it nobody could give it back.
+        let writer = Writer::start()?;
         modes::enter(has_mouse)?;
         let area = Rect::new(0, 0, width, height);
         Ok(Self {
@@ -50,7 +52,7 @@ impl Terminal {
             cursor: None,
             is_unknown: true,
             has_mouse,
-            writer: Writer::start()?,
+            writer,
         })
     }
 

@@ -48,7 +48,10 @@ impl Live {
 
     fn take(&mut self, order: Order) {
         match order {
-            Order::Act(act) => self.app.act(act),
+            Order::Act(act) => {
+                self.app.act(act);
+                self.outlet.snapshots.send_replace(self.app.snapshot());
+            }
             Order::Scan(shard) => self.scan(shard),
             Order::PauseScan(shard) => match self.scans.get(&shard) {
                 Some(scan) => {
@@ -97,6 +100,10 @@ impl Live {
     }
 
     fn tell_awaited(&self) {
+        // Targets only ever leave the list, and readings are many.
+        if self.outlet.status.borrow().waiting_for.len() == self.app.awaited_count() {
+            return;
+        }
         let awaited = self.app.awaited();
         self.outlet.status.send_if_modified(|status| {
             let is_new = status.waiting_for != awaited;

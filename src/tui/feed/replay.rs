@@ -138,13 +138,22 @@ impl Replay {
             self.forward();
         }
         let mut played = 0;
-        while self.player.next_at().is_ok_and(|next| next.is_some_and(|next| next <= to)) {
-            if !matches!(self.player.advance(), Ok(true)) {
-                break;
+        loop {
+            let is_due = self.player.next_at().map(|next| next.is_some_and(|next| next <= to));
+            match is_due.and_then(|is_due| if is_due { self.player.advance() } else { Ok(false) }) {
+                Ok(true) => played += 1,
+                Ok(false) => break,
+                Err(error) => {
+                    self.end(Some(&error));
+                    break;
+                }
             }
-            played += 1;
             if played % IN_A_ROW == 0 {
                 tokio::task::yield_now().await;
+                // Whoever leaves does not wait for the rest of a long recording.
+                if self.outlet.orders.is_closed() {
+                    break;
+                }
             }
         }
         self.show();

@@ -52,7 +52,10 @@ pub(super) fn enter(has_mouse: bool) -> io::Result<()> {
     if has_mouse {
         out.queue(EnableMouseCapture)?;
     }
-    write(&out)
+    write(&out).inspect_err(|_| {
+        *is_ours = false;
+        let _ = disable_raw_mode();
+    })
 }
 
 /// Gives the terminal back as it was. Does nothing when it is not ours.

@@ -27,7 +27,8 @@ impl Entry {
     /// The entry as an event; the arguments only when they are asked for.
     pub fn to_event(&self, with_arguments: bool) -> SlowCommand {
         let words = 1 + usize::from(self.has_subcommand());
-        let arguments = match with_arguments {
+        // Passwords are set by administrators' commands, and older servers log them as they were typed.
+        let arguments = match with_arguments && !self.may_hold_secrets() {
             true => self.arguments.iter().skip(words).map(|bytes| RemoteText::from_bytes(bytes)).collect(),
             false => vec![],
         };
@@ -53,6 +54,12 @@ impl Entry {
             .map(|word| String::from_utf8_lossy(word).to_ascii_uppercase())
             .collect();
         words.join(" ")
+    }
+
+    /// Whether its arguments can be passwords.
+    fn may_hold_secrets(&self) -> bool {
+        let name = self.name();
+        ADMIN.contains(&name.as_str()) || ["MIGRATE", "AUTH", "HELLO"].contains(&name.as_str())
     }
 
     /// Whether this is Headwater's own command or an administrator's.
