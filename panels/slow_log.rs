@@ -125,7 +125,12 @@ impl SlowLog {
     }
 
     fn back(&mut self) -> Outcome {
-        if self.opened.take().is_some() || std::mem::take(&mut self.is_listed) || self.of.take().is_some() {
+        if self.opened.take().is_some() || std::mem::take(&mut self.is_listed) {
+            // Entries that are opened next must not be hidden by what was asked of these.
+            self.entries.set_filter(None);
+            return Outcome::Done;
+        }
+        if self.of.take().is_some() {
             return Outcome::Done;
         }
         Outcome::Ignored
@@ -174,6 +179,7 @@ impl Panel for SlowLog {
             Action::Group => {
                 self.is_listed = !self.shows_entries();
                 self.opened = None;
+                self.entries.set_filter(None);
                 Outcome::Done
             }
             Action::Arguments => self.turn_arguments(snapshot),
@@ -232,6 +238,8 @@ impl Panel for SlowLog {
     fn open(&mut self, subject: &Subject) {
         self.of = Some(subject.clone());
         self.opened = None;
+        self.groups.set_filter(None);
+        self.entries.set_filter(None);
     }
 }
 

@@ -195,8 +195,13 @@ impl Panel for Sources {
         self.table.act(action, &rows)
     }
 
+    fn actions(&self) -> &'static [Action] {
+        if self.opened.is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
+    }
+
     fn fields(&self) -> Vec<FieldRow> {
-        self.table.fields()
+        // A page has no rows, and its table cannot be seen.
+        if self.opened.is_some() { vec![] } else { self.table.fields() }
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
@@ -204,7 +209,7 @@ impl Panel for Sources {
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter()
+        self.table.filter().filter(|_| self.opened.is_none())
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {

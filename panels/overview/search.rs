@@ -52,14 +52,14 @@ pub(super) fn steer(action: Action, view: &View<'_>) -> Outcome {
     }
 }
 
-/// The actions that [`steer`] can do something about now.
+/// What the overview takes, with the actions that [`steer`] can do something about now.
 pub(super) fn offered(snapshot: &Snapshot) -> &'static [Action] {
     if running(snapshot).is_some() {
-        &[Action::PauseScan, Action::CancelScan]
+        &[Action::PauseScan, Action::CancelScan, Action::Open, Action::Up, Action::Down]
     } else if snapshot.scans_wanted.is_empty() {
-        &[]
+        &[Action::Open, Action::Up, Action::Down]
     } else {
-        &[Action::Scan]
+        &[Action::Scan, Action::Open, Action::Up, Action::Down]
     }
 }
 

@@ -54,6 +54,17 @@ fn a_suspect_is_not_headed_by_an_all_clear_and_an_early_beginning_is_said_to_be_
     assert!(text.contains("began before 14:06:0"), "{text}");
 }
 
+#[test]
+fn what_moves_the_cursor_and_opens_is_named_whatever_can_be_scanned() {
+    for trouble in [Trouble::None, Trouble::FullLink, Trouble::Late] {
+        let mut panel = Overview::default();
+        drawn(&mut panel, &World::after(trouble, 45), &Palette::mono(Glyphs::Unicode), 80, 24);
+        for action in [Action::Open, Action::Up, Action::Down] {
+            assert!(panel.actions().contains(&action), "{trouble:?}: {action:?}");
+        }
+    }
+}
+
 fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {
     View { snapshot, now: snapshot.at, palette, keys }
 }

@@ -163,3 +163,19 @@ fn every_size_can_be_drawn() {
         panel.act(Action::Open, &view);
     }
 }
+
+#[test]
+fn an_explanation_has_no_rows_to_filter() {
+    let snapshot = World::after(Trouble::None, 5);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = View { snapshot: &snapshot, now: snapshot.at, palette: &palette, keys: &keys };
+    let mut panel = panel();
+    assert!(!panel.fields().is_empty());
+    panel.set_filter(Filter::parse("clear", &panel.fields()).ok());
+    assert!(panel.filter().is_some());
+    assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
+    assert!(panel.fields().is_empty() && panel.filter().is_none());
+    assert!(panel.actions().contains(&Action::Back));
+    assert_eq!(panel.act(Action::Back, &view), Outcome::Done);
+    assert!(!panel.fields().is_empty() && panel.filter().is_some() && panel.actions().is_empty());
+}

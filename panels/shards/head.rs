@@ -72,7 +72,7 @@ pub(super) fn legend(view: &View<'_>, strip: &Strip, link: Option<f64>, every: O
     let style = |role| view.palette.style(role);
     let full = match (strip.lens.full, link) {
         (Full::Link, Some(link)) => format!("the link, {}", show(link, Unit::BytesPerSecond)),
-        (Full::Link, None) => "the declared link".to_owned(),
+        (Full::Link, None) => "its link".to_owned(),
         _ => show(strip.full, strip.lens.unit),
     };
     let mut texts = vec![

@@ -60,7 +60,9 @@ impl Shards {
         };
         let mut rest = area;
         if area.height >= HEIGHT_FOR_HEAD {
-            let (strip, link) = (first.strip, first.link);
+            // A full cell of one deployment is not what it is of another where their links differ.
+            let is_one = lines.iter().all(|line| line.link == first.link);
+            let (strip, link) = (first.strip, first.link.filter(|_| is_one));
             for texts in self.heads(view, &lines, usize::from(area.height / HEIGHT_FOR_HEAD)) {
                 draw_texts(&texts, view, row_of(&mut rest), buffer);
             }

@@ -34,7 +34,11 @@ impl Shards {
     /// Marks a shard, or sets the marked one beside this.
     pub(super) fn compare(&mut self, snapshot: &Snapshot) -> Outcome {
         let Some(subject) = self.subject(snapshot) else {
-            return Outcome::Refused("go back first: two are compared already".to_owned());
+            let why = match self.open {
+                Open::Pair(..) => "go back first: two are compared already",
+                _ => "no shard is known",
+            };
+            return Outcome::Refused(why.to_owned());
         };
         match self.marked.take() {
             Some(marked) if marked != subject => self.open = Open::Pair(marked, subject),

@@ -201,3 +201,23 @@ fn every_size_can_be_drawn_whatever_is_open() {
     stage.act(Action::Open);
     stage.draw_every_size();
 }
+
+#[test]
+fn what_was_asked_of_one_groups_entries_does_not_hide_those_of_the_next() {
+    let snapshot = busy().snapshot();
+    let mut stage = stage(&snapshot);
+    for leave in [Action::Back, Action::Group] {
+        assert_eq!(stage.act(Action::Open), Outcome::Done);
+        let fields = stage.panel.fields();
+        stage.panel.set_filter(Filter::parse("nothing-of-this-name", &fields).ok());
+        assert!(stage.panel.filter().is_some());
+        assert_eq!(stage.act(leave), Outcome::Done);
+        assert_eq!(stage.act(Action::Open), Outcome::Done);
+        assert!(stage.panel.filter().is_none(), "{leave:?}");
+        stage.act(Action::Back);
+    }
+    let fields = stage.panel.fields();
+    stage.panel.set_filter(Filter::parse("nothing-of-this-name", &fields).ok());
+    stage.panel.open(&cluster().shard(0));
+    assert!(stage.panel.filter().is_none(), "whoever comes from another panel wants to see what is there");
+}

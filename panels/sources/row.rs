@@ -34,7 +34,8 @@ impl State {
         match (&source.fault, source.late_since, source.last_data) {
             // Who finds the nodes gives no numbers.
             (None, None, None) if nodes_found(source, snapshot).is_some() => Self::Fresh,
-            (Some(_), ..) if is_fresh => Self::Partial,
+            // What came before the fault tells nothing of what still comes.
+            (Some((since, _)), _, Some(last)) if is_fresh && last >= *since => Self::Partial,
             (Some(_), ..) => Self::Fault,
             (None, Some(_), _) => Self::Late,
             (None, None, None) => Self::Waiting,

@@ -134,3 +134,29 @@ fn every_size_can_be_drawn() {
         panel.act(Action::Open, &view);
     }
 }
+
+#[test]
+fn a_source_that_refuses_from_now_on_gives_nothing_however_young_its_last_numbers_are() {
+    let snapshot = World::after(Trouble::None, 5);
+    assert!(!drawn(panel().as_mut(), &snapshot, &Palette::mono(Glyphs::Unicode), 80, 21).contains("fault"));
+    let mut world = World::new();
+    world.run(20);
+    world.trouble = Trouble::Refused;
+    world.run(1);
+    let text = drawn(panel().as_mut(), &world.snapshot(), &Palette::mono(Glyphs::Unicode), 80, 21);
+    assert!(text.contains("X fault   redis/features#0"), "{text}");
+    assert!(!text.contains("partial"), "{text}");
+}
+
+#[test]
+fn a_story_has_no_rows_to_filter() {
+    let snapshot = World::after(Trouble::None, 5);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = View { snapshot: &snapshot, now: snapshot.at, palette: &palette, keys: &keys };
+    let mut panel = panel();
+    assert!(!panel.fields().is_empty());
+    assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
+    assert!(panel.fields().is_empty() && panel.actions().contains(&Action::Back));
+    assert_eq!(panel.act(Action::Back, &view), Outcome::Done);
+    assert!(!panel.fields().is_empty() && panel.actions().is_empty());
+}
