@@ -37,7 +37,7 @@ pub struct View<'a> {
     pub now: Moment,
     /// Colours and characters.
     pub palette: &'a Palette,
-    /// Which key does what, for hints.
+    /// Which key does what, for hints; none where nobody can press any, and then nothing is said of keys.
     pub keys: &'a Keymap,
 }
 
@@ -51,6 +51,16 @@ pub trait Panel {
 
     /// The actions of [`Scope::Panel`](crate::action::Scope) that it takes, and in bars of keys the most useful first.
     fn actions(&self) -> &'static [Action] {
+        &[]
+    }
+
+    /// What the bar of keys says beside the key of an action, two words at most; `None` while it would do nothing.
+    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        Some(action.row().short)
+    }
+
+    /// Words that stand on the panel and need to be explained in help, each with a sentence.
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 

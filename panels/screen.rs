@@ -194,14 +194,16 @@ impl Screen {
             let banner = banner::draw(self, shown, area.height, rest, buffer);
             (_, rest) = split_below(rest, banner);
         }
-        if docked.is_empty() {
-            let bar = bar::draw(self, shown, area.height, rest, buffer);
-            (rest, _) = split_below(rest, rest.height.saturating_sub(bar));
-        }
+        let below_head = rest;
+        let bar = if docked.is_empty() { bar::rows(self, area.height, rest) } else { 0 };
+        (rest, _) = split_below(rest, rest.height - bar);
         self.body = rest;
         match &snapshot {
             Some(snapshot) => self.panels[self.active].draw(&view(shown, snapshot), rest, buffer),
             None => connecting::draw(shown, rest, buffer),
+        }
+        if bar > 0 {
+            bar::draw(self, shown, below_head, buffer);
         }
         if let Some(mut overlay) = self.overlay.take() {
             // What is typed in a window needs a few rows, and takes those of the head where there are no others.
@@ -241,7 +243,8 @@ impl Screen {
     }
 
     fn around<'a>(&'a mut self, shown: &'a Shown<'a>) -> Around<'a> {
-        Around { shown, panel: self.panels[self.active].as_mut(), row: &PANELS[self.active] }
+        let snapshot = self.snapshot(shown);
+        Around { shown, panel: self.panels[self.active].as_mut(), snapshot, row: &PANELS[self.active] }
     }
 
     /// Does what an overlay came to.

@@ -20,7 +20,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::big_key_scan::{self, shard_of};
+use crate::big_key_scan::{self, scan_of, shard_of};
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
@@ -39,6 +39,14 @@ pub(crate) const ROW: PanelRow = PanelRow {
     help: "every Redis shard over time, and which one differs",
     make: || Box::new(Shards::new()),
 };
+
+/// What help explains.
+static WORDS: &[(&str, &str)] = &[
+    ("features#1", "shard 1 of redis/features: the line above the rows names the deployment"),
+    ("max", "the greatest present number of a shard, with the shard that has it"),
+    ("x others", "how many times that is the median of the other shards"),
+    ("evenness", "how evenly the shards share it: 1 is even, 0 is all on one shard"),
+];
 
 struct Shards {
     list: Table<Line>,
@@ -138,6 +146,22 @@ impl Panel for Shards {
             ],
             Open::Pair(..) => &[Action::Back],
         }
+    }
+
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let is_scanned = || match self.subject(view.snapshot) {
+            Some(shard) => scan_of(view.snapshot, &shard).is_some_and(|scan| !scan.state.has_ended()),
+            None => false,
+        };
+        match action {
+            Action::Left | Action::Right => Some("other number"),
+            Action::PauseScan | Action::CancelScan if !is_scanned() => None,
+            _ => Some(action.row().short),
+        }
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        WORDS
     }
 
     fn fields(&self) -> Vec<FieldRow> {

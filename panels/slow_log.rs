@@ -82,7 +82,7 @@ impl SlowLog {
     /// The sentences above the rows, the first of which says what is shown.
     fn head(&self, snapshot: &Snapshot, groups: &[GroupLine]) -> Vec<(String, ColorRole)> {
         let oldest = self.logged(snapshot).last().map(|(_, entry)| entry.at);
-        let mut first = head::count(groups, oldest);
+        let mut first = head::count(groups, oldest, self.is_listed);
         if let Some(of) = &self.of {
             first = format!("{of} alone: {first}");
         }
@@ -205,6 +205,13 @@ impl Panel for SlowLog {
 
     fn actions(&self) -> &'static [Action] {
         &[Action::Open, Action::Group, Action::Arguments]
+    }
+
+    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        match action {
+            Action::Group if !self.shows_entries() => Some("list"),
+            _ => Some(action.row().short),
+        }
     }
 
     fn fields(&self) -> Vec<FieldRow> {

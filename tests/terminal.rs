@@ -191,7 +191,7 @@ fn the_screen_is_steered_by_keys() {
         act(&mut terminal, Action::NextTheme);
         terminal.until_shown("theme 'colour-blind'");
         act(&mut terminal, Action::Export);
-        terminal.until_shown("written to headwater-");
+        terminal.until_shown("written to this folder");
         act(&mut terminal, Action::Quit);
         assert_eq!(terminal.exit_code(), 0);
         assert_as_before(&terminal);

@@ -107,7 +107,7 @@ impl Screen {
             return;
         }
         let earlier = self.filters[self.active].clone();
-        self.overlay = Some(Box::new(FilterPrompt::new(panel.filter().cloned(), earlier)));
+        self.overlay = Some(Box::new(FilterPrompt::new(panel.filter().cloned(), &panel.fields(), earlier)));
     }
 
     fn copy(&mut self, shown: &Shown<'_>) -> Vec<Effect> {

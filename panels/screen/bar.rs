@@ -1,8 +1,10 @@
 //! The last row: what can be pressed, what became of the last key, and the filter in force.
 
+use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
+use ratatui::widgets::Widget;
 
 use super::{Feed, Screen, Shown};
 use crate::action::Action;
@@ -25,6 +27,9 @@ const OF_TABLES: &[Action] = &[Action::Open, Action::Filter, Action::Sort];
 const OF_REPLAYS: &[Action] = &[Action::Freeze, Action::Step, Action::Faster, Action::Slower];
 const OF_THE_PAST: &[Action] = &[Action::Earlier, Action::Later, Action::Live];
 
+/// Rows that a long message may take.
+const MOST_OF_MESSAGE: u16 = 3;
+
 /// Cells between two keys.
 const GAP: u16 = 2;
 
@@ -43,30 +48,44 @@ pub fn first_keys(keys: &Keymap) -> String {
     format!("press {}", known.collect::<Vec<_>>().join(", "))
 }
 
-/// Draws the bar at the bottom of an area, on a screen of this height; returns how many rows it took.
-pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect, buffer: &mut Buffer) -> u16 {
-    let filter = screen.panels[screen.active].filter();
-    let message = match (&screen.notice, &screen.hint) {
+/// What became of the last key, or what can be pressed first.
+fn message(screen: &Screen) -> Option<(&str, ColorRole)> {
+    match (&screen.notice, &screen.hint) {
         (Some(notice), _) => {
             Some((&notice.text, if notice.is_error { ColorRole::Error } else { ColorRole::Heading }))
         }
-        (None, hint) => hint.as_ref().map(|hint| (hint, ColorRole::Heading)),
-    };
-    let least = if message.is_some() || filter.is_some() { 2 } else { LEAST_HEIGHT };
-    if height < least || area.height < 2 {
-        return 0;
+        (None, hint) => hint.as_ref().map(|hint| (hint.as_str(), ColorRole::Heading)),
     }
+}
+
+/// How many rows the bar has at the bottom of an area, on a screen of this height.
+pub(super) fn rows(screen: &Screen, height: u16, area: Rect) -> u16 {
+    let says = message(screen).is_some() || screen.panels[screen.active].filter().is_some();
+    let least = if says { 2 } else { LEAST_HEIGHT };
+    u16::from(height >= least && area.height >= 2)
+}
+
+/// Draws the bar at the bottom of an area. A message that is longer than the row goes on over the rows above it, for
+/// it stands until the next key only.
+pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
     let row = Rect { y: area.bottom() - 1, height: 1, ..area };
     let mut left = row;
-    if let Some(filter) = filter {
+    if let Some(filter) = screen.panels[screen.active].filter() {
         let clear = shown.keys.key_of(Action::Back);
         left.width -= draw_filter(filter.as_str(), &clear, shown, row, buffer);
     }
-    match message {
-        Some((text, role)) => put(text, role, shown, left, buffer),
-        None => draw_keys(&keys(screen, shown), shown, left, buffer),
+    let Some((text, role)) = message(screen) else {
+        return draw_keys(&keys(screen, shown), shown, left, buffer);
+    };
+    let part = Hanging::new("", 0, text).text_style(shown.palette.style(role)).glyphs(shown.palette.glyphs);
+    let rows = part.height(left.width).min(MOST_OF_MESSAGE).min(area.height / 2).max(1);
+    for y in area.bottom() - rows..row.y {
+        for x in area.left()..area.right() {
+            buffer[(x, y)].reset();
+            buffer[(x, y)].set_style(shown.palette.ground);
+        }
     }
-    1
+    part.render(Rect { y: area.bottom() - rows, height: rows, ..left }, buffer);
 }
 
 /// The filter at the right end, with the key that clears it; returns the cells it took.
@@ -122,13 +141,17 @@ fn keys(screen: &Screen, shown: &Shown<'_>) -> Vec<(String, &'static str)> {
     }
     add(USUAL);
     add(ALWAYS);
+    let snapshot = screen.snapshot(shown);
     let word = |action: Action| match (&shown.status.feed, action) {
-        (_, Action::Freeze) if screen.held.is_some() => "go on",
-        (Feed::Replay { is_paused: true, .. }, Action::Freeze) => "play",
-        (Feed::Replay { .. }, Action::Freeze) => "pause",
-        _ => action.row().short,
+        (_, Action::Freeze) if screen.held.is_some() => Some("go on"),
+        (Feed::Replay { is_paused: true, .. }, Action::Freeze) => Some("play"),
+        (Feed::Replay { .. }, Action::Freeze) => Some("pause"),
+        _ => match &snapshot {
+            Some(snapshot) => panel.short(action, &super::view(shown, snapshot)),
+            None => Some(action.row().short),
+        },
     };
-    let named = actions.into_iter().map(|action| (shown.keys.key_of(action), word(action)));
+    let named = actions.into_iter().filter_map(|action| Some((shown.keys.key_of(action), word(action)?)));
     // An arrow key that is called as its action is named once.
     let once = named.map(|(key, what)| if key == what { (key, "") } else { (key, what) });
     once.filter(|(key, _)| !key.is_empty()).collect()
@@ -162,17 +185,5 @@ fn draw_keys(keys: &[(String, &str)], shown: &Shown<'_>, row: Rect, buffer: &mut
             (x, _) = buffer.set_stringn(x, row.y, text, room, shown.palette.style(role));
         }
         x += GAP;
-    }
-}
-
-/// One line of text, marked where it is cut.
-fn put(text: &str, role: ColorRole, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) {
-    if row.is_empty() {
-        return;
-    }
-    let style = shown.palette.style(role);
-    buffer.set_stringn(row.x, row.y, text, usize::from(row.width), style);
-    if Span::raw(text).width() > usize::from(row.width) {
-        buffer[(row.right() - 1, row.y)].set_symbol(shown.palette.glyphs.ellipsis());
     }
 }

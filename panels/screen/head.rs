@@ -24,15 +24,23 @@ pub(super) const LEAST_HEIGHT: u16 = 8;
 /// The longest name of a deployment that is shown in full.
 const LONGEST_NAME: usize = 24;
 
-/// Below this width nothing says what the program is called.
-const NARROW: u16 = 50;
+/// From this width on it says what the program is called, and the time also beside how old the numbers are.
+const WIDE: u16 = 100;
+
+/// From this width on it says what time it is.
+const WIDTH_FOR_CLOCK: u16 = 70;
 
 /// Cells between two names of panels where there is room, and what the other end of their row may need.
 const SPACED_GAP: u16 = 2;
 const STATE: u16 = 20;
 
-/// What stands in the first row after the name: the signal and the word before its value.
-const SIGNALS: &[(&str, &str)] = &[("p99", "p99 "), ("errors", "err "), ("requests", "")];
+/// What stands in the first row after the name: the signal, the word before its value, and the cells that are kept for
+/// it, so that what there is room for does not change with the digits.
+const SIGNALS: &[(&str, &str, usize)] = &[
+    ("p99", "p99 ", "p99 999 ms x99".len()),
+    ("errors", "err ", "err 99.9 % x99".len()),
+    ("requests", "", 9),
+];
 
 /// Draws the head; returns how many rows it took.
 pub(super) fn draw(
@@ -44,7 +52,8 @@ pub(super) fn draw(
 ) -> u16 {
     let first = Rect { height: 1, ..area };
     let (state, state_role) = state(screen, shown);
-    let left = match silence(shown.newest.map(AsRef::as_ref), shown.now) {
+    let silence = silence(shown.newest.map(AsRef::as_ref), shown.now);
+    let mut left = match silence {
         Some(since) => {
             let span = shown.now.since(since).as_secs() as f64;
             let text = format!(" NO DATA for {} ", show(span, Unit::Seconds));
@@ -59,13 +68,13 @@ pub(super) fn draw(
         draw_parts(&parts(snapshot, area.width), shown, left, buffer);
         return 1;
     }
-    let left = draw_parts(&parts(snapshot, area.width), shown, left, buffer);
-    if let Some(snapshot) = snapshot {
+    let has_clock = area.width >= if silence.is_some() { WIDE } else { WIDTH_FOR_CLOCK };
+    if let Some(snapshot) = snapshot.filter(|_| has_clock) {
         let clock = format!("{} UTC", snapshot.at.clock());
-        if Span::raw(clock.as_str()).width() + 2 <= usize::from(left.width) {
-            draw_end(&clock, ColorRole::Faint, shown, left, buffer);
-        }
+        left = draw_end(&clock, ColorRole::Faint, shown, left, buffer);
+        left.width = left.width.saturating_sub(2);
     }
+    draw_parts(&parts(snapshot, area.width), shown, left, buffer);
     for (place, tab, text) in tabs(shown, area) {
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
         buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
@@ -126,36 +135,49 @@ pub(super) fn lasting(span: Duration) -> String {
     }
 }
 
-/// A text in its colour; parts that belong together follow each other without a gap.
+/// A text in its colour.
 type Part = (String, ColorRole);
 
-/// What the first row says, the most important first, in groups that are shown whole or not at all.
-fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Vec<Part>> {
+/// Texts that follow each other without a gap and are shown whole or not at all, and the cells that are kept for them.
+struct Group {
+    texts: Vec<Part>,
+    kept: usize,
+}
+
+impl From<Vec<Part>> for Group {
+    fn from(texts: Vec<Part>) -> Self {
+        Self { texts, kept: 0 }
+    }
+}
+
+/// What the first row says, the most important first.
+fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Group> {
     let Some(snapshot) = snapshot else {
         let connecting = ("? connecting".to_owned(), ColorRole::Unknown);
-        return vec![vec![("headwater".to_owned(), ColorRole::Label)], vec![connecting]];
+        return vec![vec![("headwater".to_owned(), ColorRole::Label)].into(), vec![connecting].into()];
     };
     let name: String = snapshot.report.name.chars().take(LONGEST_NAME).collect();
-    let own = if name == "headwater" || width < NARROW { "" } else { "headwater " };
-    let mut parts = vec![
-        vec![(own.to_owned(), ColorRole::Label), (name, ColorRole::Heading)],
-        vec![conclusion(snapshot)],
+    let own = if name == "headwater" || width < WIDE { "" } else { "headwater " };
+    let mut parts: Vec<Group> = vec![
+        vec![(own.to_owned(), ColorRole::Label), (name, ColorRole::Heading)].into(),
+        vec![conclusion(snapshot)].into(),
     ];
     let mut told = false;
-    for (name, word) in SIGNALS {
+    for (name, word, kept) in SIGNALS {
         let signal = snapshot.signals.iter().find(|signal| signal.row.name == *name);
         let Some(signal) = signal.filter(|signal| signal.trace.latest().is_some()) else { continue };
         told = true;
         let role = if signal.now.is_some() { ColorRole::Text } else { ColorRole::Unknown };
-        let mut part = vec![((*word).to_owned(), ColorRole::Label), (value(signal), role)];
+        let mut texts = vec![((*word).to_owned(), ColorRole::Label), (value(signal), role)];
         let times = multiple(signal);
         if !times.is_empty() {
-            part.push((format!(" {times}"), ColorRole::Guilty));
+            texts.push((format!(" {times}"), ColorRole::Guilty));
         }
-        parts.push(part);
+        parts.push(Group { texts, kept: *kept });
     }
     if !told {
-        parts.push(vec![("? no source shows what callers see".to_owned(), ColorRole::Unknown)]);
+        let text = if width < WIDE { "? callers not seen" } else { "? no source shows what callers see" };
+        parts.push(vec![(text.to_owned(), ColorRole::Unknown)].into());
     }
     parts
 }
@@ -199,23 +221,24 @@ fn state(screen: &Screen, shown: &Shown<'_>) -> Part {
     }
 }
 
-/// Writes groups of parts from the left, as many as fit whole; returns what is left of the row.
-fn draw_parts(parts: &[Vec<Part>], shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> Rect {
-    let mut left = row;
-    for (place, part) in parts.iter().enumerate() {
-        let wide: usize = part.iter().map(|(text, _)| Span::raw(text.as_str()).width()).sum();
+/// Writes groups from the left, as many as fit with what is kept for them.
+fn draw_parts(parts: &[Group], shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) {
+    let (mut left, mut kept) = (row, usize::from(row.width));
+    for (place, Group { texts, kept: least }) in parts.iter().enumerate() {
+        let wide: usize = texts.iter().map(|(text, _)| Span::raw(text.as_str()).width()).sum();
+        let wide = wide.max(*least);
         let gap = if place == 0 { 0 } else { 3 };
         // The name is cut rather than left out: it says where one is.
-        if wide + gap > usize::from(left.width) && place > 0 {
+        if wide + gap > kept && place > 0 {
             break;
         }
+        kept = kept.saturating_sub(wide + gap);
         left = after(left, gap);
-        for (text, role) in part {
+        for (text, role) in texts {
             let used = put(text, *role, shown, left, buffer);
             left = after(left, usize::from(used));
         }
     }
-    left
 }
 
 /// Writes a text at the right end of a row; returns what is left of the row before it.

@@ -17,6 +17,10 @@ pub(super) use help::Help;
 pub(super) use note::Note;
 pub(super) use question::Question;
 
+use std::sync::Arc;
+
+use headwater_engine::Snapshot;
+
 use super::Shown;
 use crate::action::Action;
 use crate::keys::{Command, Keymap, Stroke};
@@ -28,6 +32,8 @@ pub(super) struct Around<'a> {
     pub(super) shown: &'a Shown<'a>,
     /// The panel below.
     pub(super) panel: &'a mut dyn Panel,
+    /// What the panel is drawn from; `None` before the first evaluation.
+    pub(super) snapshot: Option<Arc<Snapshot>>,
     /// The line of the panel below.
     pub(super) row: &'static PanelRow,
 }
@@ -35,6 +41,12 @@ pub(super) struct Around<'a> {
 impl Around<'_> {
     pub(super) fn keys(&self) -> &Keymap {
         self.shown.keys
+    }
+
+    /// Whether a row passes the filter of the panel, which is when there is one that could be copied.
+    pub(super) fn has_rows(&self) -> bool {
+        let Some(snapshot) = &self.snapshot else { return true };
+        self.panel.copied(&super::view(self.shown, snapshot)).is_some()
     }
 }
 

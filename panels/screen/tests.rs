@@ -106,6 +106,39 @@ fn a_filter_that_makes_no_sense_keeps_what_last_made_sense() {
 }
 
 #[test]
+fn half_a_filter_that_keeps_no_row_leaves_the_rows_as_they_are() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 /");
+    desk.type_in("cup");
+    let drawn = desk.below_head();
+    assert!(drawn.contains("alpha") && drawn.contains("no row matches this"), "{drawn}");
+    desk.type_in(" > banana");
+    desk.press("enter");
+    let drawn = desk.below_head();
+    assert!(drawn.contains("alpha") && drawn.contains("not taken: "), "{drawn}");
+    desk.press("ctrl-j enter / ctrl-j");
+    desk.type_in("cup");
+    desk.press("enter");
+    assert!(desk.below_head().contains("no row of 3 matches"), "{}", desk.below_head());
+}
+
+#[test]
+fn a_long_message_stands_whole_over_the_panel_until_the_next_key() {
+    let mut desk = Rehearsal::after(3);
+    let (text, body) = ("word ".repeat(30), {
+        desk.drawn(80, 24);
+        desk.screen.body()
+    });
+    desk.with(|screen, _| screen.say(format!("{text}end"), false));
+    let drawn = desk.drawn(80, 24);
+    assert_eq!(drawn.matches("word").count(), 30, "{drawn}");
+    assert!(drawn.lines().last().unwrap().ends_with("end"), "{drawn}");
+    assert_eq!(desk.screen.body(), body, "the panel stays as it is");
+    desk.press("f11");
+    assert!(!desk.drawn(80, 24).contains("word"));
+}
+
+#[test]
 fn notes_are_saved_put_aside_and_never_lost_by_quitting() {
     let mut desk = Rehearsal::after(3);
     desk.press("n");
@@ -135,6 +168,7 @@ fn pasted_text_goes_where_text_is_typed_and_steers_nothing() {
     assert_eq!(desk.press("enter"), notes);
     desk.press("2 /");
     desk.with(|screen, shown| screen.paste(&"x\n".repeat(4_000), shown));
+    desk.press("enter");
     assert!(desk.screen.panels[1].filter().is_some_and(|filter| filter.as_str().len() <= 500));
 }
 

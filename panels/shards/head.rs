@@ -59,7 +59,7 @@ pub(super) fn deployment(view: &View<'_>, cluster: &Subject, lines: &[&Line]) ->
         texts.push((format!("? {unseen} not seen"), style(ColorRole::Unknown)));
     }
     if let Some(evenness) = peers.evenness() {
-        texts.push((format!("entropy {evenness:.2}"), style(ColorRole::Faint)));
+        texts.push((format!("evenness {evenness:.2}"), style(ColorRole::Faint)));
     }
     let many = if lines.len() == 1 { "shard" } else { "shards" };
     texts.push((format!("{} {many}", lines.len()), style(ColorRole::Faint)));

@@ -135,7 +135,7 @@ pub(super) fn left_out(snapshot: &Snapshot, lines: &[Line]) -> &'static [&'stati
     }
 }
 
-/// `features#2 10.0.3.14:6379 +1 replica: its link is full`.
+/// `redis/features#2 10.0.3.14:6379 +1 replica: its link is full`.
 pub(super) fn row_words(line: &Line) -> String {
     let replicas = match line.replicas {
         0 => String::new(),
@@ -143,5 +143,5 @@ pub(super) fn row_words(line: &Line) -> String {
         many => format!(" +{many} replicas"),
     };
     let address = if line.address().is_empty() { "no primary known" } else { line.address() };
-    format!("{} {address}{replicas}: {}", line.name(), line.reason())
+    format!("{} {address}{replicas}: {}", line.subject, line.reason())
 }

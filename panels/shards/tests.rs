@@ -44,8 +44,8 @@ fn the_shard_that_differs_is_seen_among_the_others() {
     let world = incident(4);
     let snapshot = world.snapshot();
     let mut stage = stage(&snapshot);
-    insta::assert_snapshot!(stage.drawn(80, 12), @r#"
-    redis/features  max 95.6 % on #2  mean 30.9 %  12x others  entropy 0.54
+    insta::assert_snapshot!(stage.drawn(80, 12), @r"
+    redis/features  max 95.6 % on #2  mean 30.9 %  12x others  evenness 0.54
     share of link  full = the link, 25 MB/s  10 s a cell, 4 min  numbers every 2 s
     verdict    shard        over time                 answer   link    CPU       out
     o innocent features#0   ░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    4 %    5 %    1 MB/s
@@ -56,9 +56,9 @@ fn the_shard_that_differs_is_seen_among_the_others() {
 
 
 
-    ! suspect features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.13:6379, 95…
-    "#);
-    insta::assert_snapshot!(stage.drawn(60, 13), @r#"
+    ! suspect redis/features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.13:63…
+    ");
+    insta::assert_snapshot!(stage.drawn(60, 13), @r"
     redis/features  max 95.6 % on #2  mean 30.9 %  12x others
     share of link  full = the link, 25 MB/s  30 s a cell, 7 min
     verdict    shard        over time       answer   link    CPU
@@ -71,10 +71,10 @@ fn the_shard_that_differs_is_seen_among_the_others() {
 
 
 
-    ! suspect features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s a…
-    "#);
-    insta::assert_snapshot!(stage.drawn(160, 9), @r#"
-    redis/features  max 95.6 % on #2  mean 30.9 %  12x others  entropy 0.54  4 shards
+    ! suspect redis/features#2 10.0.0.13:6379 +1 replica: 23.9 …
+    ");
+    insta::assert_snapshot!(stage.drawn(160, 9), @r"
+    redis/features  max 95.6 % on #2  mean 30.9 %  12x others  evenness 0.54  4 shards
     share of link  full = the link, 25 MB/s  5 s a cell, 3.2 min  numbers every 2 s  left/right: another
     verdict    shard        address          over time                               answer   link    CPU       out        in     ops   slow  memory clients    keys
     o innocent features#0   10.0.0.11:6379   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    4 %    5 %    1 MB/s  120 kB/s  1420/s    0/s  212 MB      24   50000
@@ -82,18 +82,18 @@ fn the_shard_that_differs_is_seen_among_the_others() {
     ! suspect  features#2   10.0.0.13:6379   ░░░░░░░░░░░░░░░░░░░░░░░░░░████████████   41 ms 95.6 %    5 % 23.9 MB/s  120 kB/s  1420/s    0/s  212 MB      24   50000
     o innocent features#3   10.0.0.14:6379   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms   16 %    5 %    4 MB/s  120 kB/s  1420/s    0/s  212 MB      24   50000
 
-    ! suspect features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
-    "#);
+    ! suspect redis/features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
+    ");
     stage.act(Action::Right);
-    insta::assert_snapshot!(stage.drawn(80, 7), @r#"
-    redis/features  max 41 ms on #2  mean 10.7 ms  68x others  entropy 0.16
+    insta::assert_snapshot!(stage.drawn(80, 7), @r"
+    redis/features  max 41 ms on #2  mean 10.7 ms  68x others  evenness 0.16
     time to answer  full = 50 ms  10 s a cell, 4 min  numbers every 2 s
     verdict    shard        over time                 answer   link    CPU       out
     o innocent features#0   ░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    4 %    5 %    1 MB/s
     o innocent features#1   ░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    8 %    5 %    2 MB/s
     ! suspect  features#2   ░░░░░░░░░░░░░░░░░░▓▓▓▓▓▓   41 ms 95.6 %    5 % 23.9 MB/s
     o innocent features#3   ░░░░░░░░░░░░░░░░░░░░░░░░  0.6 ms   16 %    5 %    4 MB/s
-    "#);
+    ");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_number_that_is_old_is_neither_zero_nor_compared() {
     world.go_on(1, 23.9e6, 0.041);
     let snapshot = world.snapshot();
     let mut stage = stage(&snapshot);
-    insta::assert_snapshot!(stage.drawn(80, 10), @r#"
+    insta::assert_snapshot!(stage.drawn(80, 10), @r"
     redis/features  max 95.6 % on #2  mean 39.9 %  8x others  ? 1 not seen
     share of link  full = the link, 25 MB/s  30 s a cell, 7 min  numbers every 2 s
     verdict    shard        over time       answer   link    CPU       out data
@@ -118,8 +118,8 @@ fn a_number_that_is_old_is_neither_zero_nor_compared() {
     o innocent features#3       ░░░░░░░░░░  0.6 ms   16 %    5 %    4 MB/s fresh
 
 
-    ! suspect features#1 10.0.0.12:6379 +1 replica: unreachable from here: connecti…
-    "#);
+    ! suspect redis/features#1 10.0.0.12:6379 +1 replica: unreachable from here: co…
+    ");
     stage.panel.open(&cluster().shard(1));
     insta::assert_snapshot!(stage.drawn(80, 9), @r#"
     ! suspect redis/features#1: unreachable from here: connection refused, though t…
@@ -140,15 +140,15 @@ fn going_back_shows_what_was_known_then() {
     let snapshot = world.snapshot().back_to(crate::redis_world::BEGAN + std::time::Duration::from_secs(120));
     let snapshot = snapshot.unwrap();
     let mut stage = stage(&snapshot);
-    insta::assert_snapshot!(stage.drawn(80, 8), @r#"
-    redis/features  max 16 % on #3  mean 10 %  2x others  entropy 0.92  4 shards
+    insta::assert_snapshot!(stage.drawn(80, 8), @r"
+    redis/features  max 16 % on #3  mean 10 %  2x others  evenness 0.92  4 shards
     share of link  full = the link, 25 MB/s  5 s a cell, 2 min  left/right: another
     verdict    shard        over time                 answer   link    CPU       out
     o innocent features#0     ░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    4 %    5 %    1 MB/s
     o innocent features#1     ░░░░░░░░░░░░░░░░░░░░░░  0.6 ms    8 %    5 %    2 MB/s
     o innocent features#2     ░░░░░░░░░░░░░░░░░░░░░░  0.7 ms   12 %    5 %    3 MB/s
     o innocent features#3     ░░░░░░░░░░░░░░░░░░░░░░  0.6 ms   16 %    5 %    4 MB/s
-    "#);
+    ");
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn a_standalone_server_is_one_shard_and_deployments_stay_apart() {
     for _ in 0..3 {
         stage.act(Action::Sort);
     }
-    insta::assert_snapshot!(stage.drawn(80, 12), @r#"
-    redis/features  max 0.7 ms on #2  mean 0.63 ms  1.2x others  entropy 1.00
+    insta::assert_snapshot!(stage.drawn(80, 12), @r"
+    redis/features  max 0.7 ms on #2  mean 0.63 ms  1.2x others  evenness 1.00
     redis/sessions  ? time to answer not seen on any shard  1 shard
     time to answer  full = 5 ms  5 s a cell, 105 s  numbers every 2 s
     verdict    shard        over time              answer    CPU       out data
@@ -211,8 +211,8 @@ fn a_standalone_server_is_one_shard_and_deployments_stay_apart() {
 
 
 
-    o innocent features#0 10.0.0.11:6379 +1 replica: busiest node uses 5 % of its e…
-    "#);
+    o innocent redis/features#0 10.0.0.11:6379 +1 replica: busiest node uses 5 % of…
+    ");
     stage.panel.open(&"redis/sessions#0".parse().unwrap());
     stage.draw_every_size();
 }

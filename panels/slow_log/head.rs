@@ -16,8 +16,9 @@ const LOST: &str = "slow-log entries";
 /// What it calls the threshold where it may not ask for it.
 const THRESHOLD: &str = "slow-log threshold";
 
-/// `37 entries in 4 groups, 1.2 s, since 14:02:11`: how many, and how long their execution took together.
-pub(super) fn count(groups: &[GroupLine], oldest: Option<Moment>) -> String {
+/// `37 entries in 4 groups, 1.2 s, since 14:02:11`: how many, and how long their execution took together. Groups are
+/// not counted while entries are listed one by one.
+pub(super) fn count(groups: &[GroupLine], oldest: Option<Moment>, is_listed: bool) -> String {
     let counted: Vec<&GroupLine> = groups.iter().filter(|line| !line.group.is_excluded).collect();
     let entries = |lines: &[&GroupLine]| -> usize { lines.iter().map(|line| line.group.count).sum() };
     let number = entries(&counted);
@@ -25,7 +26,8 @@ pub(super) fn count(groups: &[GroupLine], oldest: Option<Moment>) -> String {
     let entry = if number == 1 { "entry" } else { "entries" };
     let group = if counted.len() == 1 { "group" } else { "groups" };
     let total = show(total, Unit::Seconds);
-    let mut text = format!("{number} {entry} in {} {group}, {total}", counted.len());
+    let grouped = if is_listed { String::new() } else { format!(" in {} {group}", counted.len()) };
+    let mut text = format!("{number} {entry}{grouped}, {total}");
     if let Some(oldest) = oldest {
         text += &format!(", since {}", oldest.clock());
     }

@@ -25,14 +25,14 @@ fn live(newest: &Arc<Snapshot>, width: u16) -> String {
 #[test]
 fn an_incident_says_how_long_it_lasts() {
     let snapshot = World::after(Trouble::FullLink, 72);
-    insta::assert_snapshot!(live(&snapshot, 80), @r#"
-    headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new
+    insta::assert_snapshot!(live(&snapshot, 80), @r"
+    ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new      14:09:12 UTC
     1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
-    "#);
-    insta::assert_snapshot!(live(&snapshot, 60), @r#"
-    headwater ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
+    ");
+    insta::assert_snapshot!(live(&snapshot, 60), @r"
+    ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
     1Over 2Shard 3Slow 4Src 5Rules                      live 1 s
-    "#);
+    ");
     insta::assert_snapshot!(live(&snapshot, 30), @r#"
     ranker-prod   X INCIDENT 01:11
     1Over 2Shard 3Slow 4S live 1 s
@@ -41,24 +41,24 @@ fn an_incident_says_how_long_it_lasts() {
 
 #[test]
 fn calm_and_silence() {
-    insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r#"
-    headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
+    insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r"
+    ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
     1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
-    "#);
-    insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r#"
-    headwater ranker-prod   ? no target answers   ? no source shows what callers see
+    ");
+    insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r"
+    ranker-prod   ? no target answers   ? callers not seen              14:06:10 UTC
     1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
-    "#);
+    ");
 }
 
 #[test]
 fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
     let snapshot = World::after(Trouble::FullLink, 30);
     let late = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(12), 80);
-    insta::assert_snapshot!(late, @r#"
-    headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31       NO DATA for 12 s
+    insta::assert_snapshot!(late, @r"
+    ranker-prod   X INCIDENT 00:29   p99 2.9 s x31                 NO DATA for 12 s
     1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
-    "#);
+    ");
     let fresh = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(2), 80);
     assert!(!fresh.contains("NO DATA"), "{fresh}");
 }
@@ -118,10 +118,10 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
         is_over: false,
     };
     let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
-    insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r#"
-    headwater ranker-prod   o nothing guilty   p99 95 ms   err 0 %   1420/s
+    insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r"
+    ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
     1 Over  2 Shard  3 Slow  4 Src  5 Rules  demo: a recording     REPLAY x4 paused
-    "#);
+    ");
 }
 
 #[test]
@@ -130,15 +130,15 @@ fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_
     let late = Duration::from_secs(2);
     let mut screen = Screen::new();
     screen.held = Some(Arc::clone(&snapshot));
-    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
-    headwater ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
+    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
+    ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
     1Over 2Shard 3Slow 4Src 5Rules
-    "#);
+    ");
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
-    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r#"
-    headwater ranker-prod   o nothing guilty   p99 95 ms
+    insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
+    ranker-prod   o nothing guilty   p99 95 ms
     1Over 2Shard 3Slow 4Src 5Rules
-    "#);
+    ");
 }
 
 /// The whole screen at this height, held still.
@@ -159,6 +159,16 @@ fn a_screen_that_is_held_still_says_so_once_at_every_height() {
     for height in 1..30 {
         let text = held(height);
         assert_eq!(text.matches("FROZEN").count(), 1, "{height} rows:\n{text}");
+    }
+}
+
+#[test]
+fn the_clock_stands_still_whatever_the_numbers_are() {
+    for trouble in [Trouble::None, Trouble::FullLink] {
+        for seconds in [10, 30, 72, 130] {
+            let head = live(&World::after(trouble, seconds), 80);
+            assert!(head.lines().next().unwrap().ends_with(" UTC"), "{head}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The expression that keeps rows, while it is typed.
 
-use headwater_engine::filter::{Filter, FilterError};
+use headwater_engine::filter::{FieldRow, Filter, FilterError};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,13 +16,21 @@ use crate::palette::{ColorRole, Palette};
 /// Rows that a long message may take.
 const MOST_OF_MESSAGE: u16 = 3;
 
+/// What an error begins with once it kept a filter from being taken.
+const NOT_TAKEN: &str = "not taken: ";
+
 /// What stands before the line.
 const MARK: &str = "/";
 
-/// A filter that is typed: rows are kept by it as soon as it makes sense.
+/// A filter that is typed: rows are kept by it as soon as it makes sense and there are any. Half a word may well match
+/// nothing, and an empty table would say less than the rows of before.
 pub(in super::super) struct FilterPrompt {
     entry: Entry,
     error: Option<FilterError>,
+    /// What is typed and keeps no row; the rows are those of before until `enter` takes it.
+    empty: Option<Filter>,
+    /// What can be asked for.
+    fields: String,
     /// What was in force before.
     before: Option<Filter>,
     /// What was typed earlier on this panel, the newest last, and what is typed now.
@@ -32,23 +40,37 @@ pub(in super::super) struct FilterPrompt {
 
 impl FilterPrompt {
     /// Begins with the filter in force.
-    pub(in super::super) fn new(before: Option<Filter>, mut earlier: Vec<String>) -> Self {
+    pub(in super::super) fn new(
+        before: Option<Filter>,
+        fields: &[FieldRow],
+        mut earlier: Vec<String>,
+    ) -> Self {
         let text = before.as_ref().map_or("", Filter::as_str).to_owned();
         let place = earlier.len();
         earlier.push(text.clone());
-        Self { entry: Entry::new(&text), error: None, before, earlier, place }
+        let fields: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        let fields = fields.join(" ");
+        Self { entry: Entry::new(&text), error: None, empty: None, fields, before, earlier, place }
     }
 
     /// Keeps the rows of what is typed; while it makes no sense, those of what last made sense.
     fn apply(&mut self, around: &mut Around<'_>) {
         let text = self.entry.text();
         self.error = None;
+        self.empty = None;
         if text.trim().is_empty() {
             around.panel.set_filter(None);
             return;
         }
         match Filter::parse(text, &around.panel.fields()) {
-            Ok(filter) => around.panel.set_filter(Some(filter)),
+            Ok(filter) => {
+                let former = around.panel.filter().cloned();
+                around.panel.set_filter(Some(filter.clone()));
+                if !around.has_rows() {
+                    around.panel.set_filter(former);
+                    self.empty = Some(filter);
+                }
+            }
             Err(error) => self.error = Some(error),
         }
     }
@@ -66,6 +88,16 @@ impl FilterPrompt {
             self.entry.set(text);
         }
         self.apply(around);
+    }
+
+    /// What can be done with what is typed.
+    fn help(&self) -> String {
+        match self.empty {
+            Some(_) => {
+                "no row matches this: the rows are those of before; enter takes it all the same".to_owned()
+            }
+            None => format!("enter keeps, esc undoes, up recalls; fields: {}", self.fields),
+        }
     }
 
     /// The cell below the character that makes no sense, at this width.
@@ -116,9 +148,18 @@ impl Overlay for FilterPrompt {
                 around.panel.set_filter(self.before.clone());
                 return Step::Close;
             }
-            // What is wrong stands below it already.
-            Key::Enter if self.error.is_some() => {}
-            Key::Enter => return Step::Filtered(self.entry.text().trim().to_owned()),
+            Key::Enter => {
+                if let Some(error) = &mut self.error {
+                    if !error.message.starts_with(NOT_TAKEN) {
+                        error.message.insert_str(0, NOT_TAKEN);
+                    }
+                    return Step::Stay;
+                }
+                if let Some(filter) = self.empty.take() {
+                    around.panel.set_filter(Some(filter));
+                }
+                return Step::Filtered(self.entry.text().trim().to_owned());
+            }
             Key::Up => self.recall(true, around),
             Key::Down => self.recall(false, around),
             Key::Tab => {}
@@ -141,7 +182,8 @@ impl Overlay for FilterPrompt {
             Some(error) if self.beside_caret(error, width).is_none() => {
                 1 + Hanging::new("", 0, &error.message).height(width).min(MOST_OF_MESSAGE)
             }
-            _ => 1,
+            Some(_) => 1,
+            None => Hanging::new("", 0, &self.help()).height(width).min(MOST_OF_MESSAGE),
         };
         1 + below
     }
@@ -169,9 +211,9 @@ impl Overlay for FilterPrompt {
             self.draw_error(error, palette, below, buffer);
             return;
         }
-        let fields: Vec<&str> = around.panel.fields().iter().map(|field| field.name).collect();
-        let text = format!("enter keeps, esc undoes, up recalls; fields: {}", fields.join(" "));
-        let style = palette.style(ColorRole::Faint);
+        let text = self.help();
+        let role = if self.empty.is_some() { ColorRole::Unknown } else { ColorRole::Faint };
+        let style = palette.style(role);
         Hanging::new("", 0, &text).text_style(style).glyphs(palette.glyphs).render(below, buffer);
     }
 

@@ -124,9 +124,9 @@ fn two_shards_stand_beside_each_other() {
     assert!(stage.drawn(80, 12).contains("*features#2"));
     stage.act(Action::Up);
     stage.act(Action::Compare);
-    insta::assert_snapshot!(stage.drawn(80, 16), @r#"
-    ! suspect  A = features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.13:637…
-    o innocent B = features#1 10.0.0.12:6379 +1 replica: busiest node uses 5 % of i…
+    insta::assert_snapshot!(stage.drawn(80, 16), @r"
+    ! suspect  A = redis/features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.…
+    o innocent B = redis/features#1 10.0.0.12:6379 +1 replica: busiest node uses 5 …
     share of link  full = the link, 25 MB/s  5 s a cell, 6.5 min
     A                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░████████████
     B                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
@@ -141,7 +141,7 @@ fn two_shards_stand_beside_each_other() {
     slow commands            0/s         0/s        -
     memory                212 MB      212 MB       1x
     clients                   24          24       1x
-    "#);
+    ");
     stage.act(Action::Down);
     assert_eq!(
         stage.copied().unwrap(),

@@ -20,12 +20,20 @@ pub(super) fn export(snapshot: &Snapshot) -> Result<String, String> {
     let mut reason = None;
     for folder in [Some(PathBuf::new()), own].into_iter().flatten() {
         match export_into(&folder, snapshot) {
-            Ok(stem) => return Ok(format!("written to {0}.md and {0}.json", stem.display())),
+            Ok(stem) => return Ok(written(&stem)),
             Err(error) => reason = Some(error),
         }
     }
     let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
     Err(format!("the report cannot be written{reason}: start Headwater in a folder that can be written"))
+}
+
+/// `written to reports: headwater-NAME-TIME.md and .json`: the folder once, because names are long.
+fn written(stem: &Path) -> String {
+    let name = stem.file_name().unwrap_or_default().display();
+    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let place = folder.map_or_else(|| "this folder".to_owned(), |folder| folder.display().to_string());
+    format!("written to {place}: {name}.md and .json")
 }
 
 /// Returns the path of both files without their endings.
@@ -97,6 +105,15 @@ mod tests {
                 assert!(file.metadata().unwrap().len() > 0);
             }
         }
+    }
+
+    #[test]
+    fn what_is_said_names_the_folder_once() {
+        let said = [written(Path::new("a b/headwater-x")), written(Path::new("headwater-x"))];
+        assert_eq!(
+            said,
+            ["written to a b: headwater-x.md and .json", "written to this folder: headwater-x.md and .json"]
+        );
     }
 
     #[test]

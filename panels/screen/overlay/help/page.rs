@@ -7,6 +7,7 @@ use headwater_engine::wording::verdict_word;
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
 use super::super::Around;
@@ -15,8 +16,9 @@ use crate::keys::{Command, Keymap};
 use crate::palette::{ColorRole, Palette, glyph_of, role_of};
 use crate::panel::PANELS;
 
-/// Cells of the keys and names before each sentence.
-const INDENT: u16 = 20;
+/// Cells of the keys and names before each sentence: the longest has a gap behind it, and a longer one a row of its own.
+const MOST_INDENT: u16 = 26;
+const GAP: u16 = 2;
 
 /// A key or a name with a sentence, or a heading.
 struct Row {
@@ -38,6 +40,13 @@ impl Page {
         let own = around.panel.actions();
         let mut page = Self { rows: vec![] };
         page.text(around.row.help);
+        let words = around.panel.words();
+        if !words.is_empty() {
+            page.heading("Words on it");
+            for (word, text) in words {
+                page.row((*word).to_owned(), *text, ColorRole::Label);
+            }
+        }
         page.actions("On this panel", own.iter().map(|action| action.row()), keys);
         if !fields.is_empty() {
             page.actions("In its table", of_scope(Scope::Table, own), keys);
@@ -60,15 +69,17 @@ impl Page {
 
     /// How many rows it takes at this width.
     pub(super) fn height(&self, palette: &Palette, width: u16) -> usize {
-        self.rows.iter().map(|row| usize::from(row.hanging(palette).height(width))).sum()
+        let indent = self.indent(width);
+        self.rows.iter().map(|row| usize::from(row.hanging(palette, indent).height(width))).sum()
     }
 
     /// Draws it from this row on.
     pub(super) fn draw(&self, top: usize, palette: &Palette, area: Rect, buffer: &mut Buffer) {
+        let indent = self.indent(area.width);
         let mut skipped = 0;
         let mut y = area.y;
         for row in &self.rows {
-            let part = row.hanging(palette);
+            let part = row.hanging(palette, indent);
             let height = part.height(area.width);
             let hidden = top.saturating_sub(skipped).min(usize::from(height)) as u16;
             skipped += usize::from(height);
@@ -89,8 +100,23 @@ impl Page {
         }
     }
 
+    /// Where sentences begin: behind the longest key or name, but within the first half of the width.
+    fn indent(&self, width: u16) -> u16 {
+        let labels = self.rows.iter().filter(|row| row.role != ColorRole::Heading);
+        let longest = labels.map(|row| Span::raw(row.label.as_str()).width()).max().unwrap_or(0);
+        let wanted = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(GAP);
+        wanted.min(MOST_INDENT).min(width / 2)
+    }
+
     fn row(&mut self, label: String, text: impl Into<String>, role: ColorRole) {
-        self.rows.push(Row { label, text: text.into(), role });
+        let text = text.into();
+        let fits = Span::raw(label.as_str()).width() + usize::from(GAP) <= usize::from(MOST_INDENT);
+        if fits || text.is_empty() {
+            self.rows.push(Row { label, text, role });
+            return;
+        }
+        self.rows.push(Row { label, text: String::new(), role });
+        self.rows.push(Row { label: " ".to_owned(), text, role });
     }
 
     fn text(&mut self, text: &str) {
@@ -154,15 +180,14 @@ impl Page {
 }
 
 impl Row {
-    fn hanging(&self, palette: &Palette) -> Hanging<'_> {
-        // A heading has no sentence beside it and may be longer than a key.
-        let indent = if self.label.is_empty() || self.role == ColorRole::Heading { 0 } else { INDENT };
-        let (label, text) = if self.role == ColorRole::Heading {
-            ("", self.label.as_str())
-        } else {
-            (self.label.as_str(), self.text.as_str())
+    fn hanging(&self, palette: &Palette, indent: u16) -> Hanging<'_> {
+        let is_heading = self.role == ColorRole::Heading;
+        // What has no sentence beside it may be as long as the row.
+        let (label, text, role) = match self.text.is_empty() {
+            true => ("", self.label.as_str(), self.role),
+            false => (self.label.as_str(), self.text.as_str(), ColorRole::Text),
         };
-        let role = if self.role == ColorRole::Heading { ColorRole::Heading } else { ColorRole::Text };
+        let indent = if label.is_empty() || is_heading { 0 } else { indent };
         Hanging::new(label, indent, text)
             .label_style(palette.style(self.role))
             .text_style(palette.style(role))
