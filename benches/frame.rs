@@ -23,6 +23,10 @@ mod engine {
 }
 use engine::fleet::{Fleet, timed};
 
+/// The application's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SHARDS: usize = 1_000;
 const WARM: u32 = 120;
 const FRAMES: u32 = 1_000;
