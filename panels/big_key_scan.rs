@@ -90,6 +90,9 @@ pub(crate) fn progress_words(scan: &Scan) -> String {
 /// How far a scan that goes on has come, and which keys steer it.
 pub(crate) fn running_words(scan: &Scan, keys: &Keymap) -> String {
     let [pause, cancel] = [Action::PauseScan, Action::CancelScan].map(|action| keys.key_of(action));
+    if pause.is_empty() || cancel.is_empty() {
+        return progress_words(scan);
+    }
     format!("{}; {pause}: pause or go on, {cancel}: end", progress_words(scan))
 }
 

@@ -124,7 +124,9 @@ impl Kiosk {
         };
         let rest = face::draw(shown, &said, shifted(area, shown.now), buffer);
         if let Some(snapshot) = shown.newest.filter(|_| !rest.is_empty()) {
-            let view = View { snapshot, now: shown.now, palette: shown.palette, keys: shown.keys };
+            // Nobody can press a key here, so none is offered.
+            let keys = Keymap::default();
+            let view = View { snapshot, now: shown.now, palette: shown.palette, keys: &keys };
             self.panels[place].draw(&view, rest, buffer);
         }
     }

@@ -10,12 +10,17 @@ use crate::palette::{ColorRole, Palette};
 /// The column of the texts.
 const INDENT: u16 = 11;
 
+/// Below this width a label leaves no room beside it: its sign or first word stands before the text instead.
+const NARROW: u16 = 2 * INDENT;
+
 /// Who gets rows first when there are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
-    /// The accusation, the chain, the next step.
+    /// The accusation.
     Core,
-    /// What is innocent, what is not known, what is in trouble.
+    /// What is of use only as a whole: the chain, who is innocent, the next step.
+    Whole,
+    /// What is not known, what is in trouble.
     Account,
     /// What shows it.
     Context,
@@ -29,6 +34,8 @@ pub(crate) struct Line {
     weight: Weight,
     label: String,
     text: String,
+    /// The text where there is no room for a label.
+    narrow: String,
     role: ColorRole,
     text_role: ColorRole,
 }
@@ -37,7 +44,9 @@ impl Line {
     /// A line whose label is drawn as a label.
     pub(crate) fn new(weight: Weight, label: &str, text: String) -> Self {
         let (role, text_role) = (ColorRole::Label, ColorRole::Text);
-        Self { weight, label: label.to_owned(), text, role, text_role }
+        let sign = label.split(' ').next().unwrap_or_default();
+        let narrow = format!("{sign} {text}").trim_start().to_owned();
+        Self { weight, label: label.to_owned(), text, narrow, role, text_role }
     }
 
     /// The same line with its label in the colour of this role.
@@ -52,21 +61,32 @@ impl Line {
         self
     }
 
+    /// What it says.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What it is, for what needs a place whatever happens.
     pub(crate) fn weight(&self) -> Weight {
         self.weight
     }
 
-    fn hanging<'a>(&'a self, palette: &Palette) -> Hanging<'a> {
-        Hanging::new(&self.label, INDENT, &self.text)
+    fn hanging<'a>(&'a self, palette: &Palette, width: u16) -> Hanging<'a> {
+        let (label, indent, text, role) = match width < NARROW {
+            true if self.label.is_empty() => ("", 0, &self.text, self.text_role),
+            true => ("", 0, &self.narrow, self.role),
+            false => (self.label.as_str(), INDENT, &self.text, self.text_role),
+        };
+        Hanging::new(label, indent, text)
             .label_style(palette.style(self.role))
-            .text_style(palette.style(self.text_role))
+            .text_style(palette.style(role))
             .glyphs(palette.glyphs)
     }
 
     /// How many rows it takes in full.
     pub(crate) fn height(&self, palette: &Palette, width: u16) -> u16 {
-        self.hanging(palette).height(width)
+        self.hanging(palette, width).height(width)
     }
 }
 
@@ -78,10 +98,30 @@ pub(crate) fn draw(lines: &[Line], palette: &Palette, area: Rect, buffer: &mut B
     let mut y = area.top();
     for (line, height) in lines.iter().zip(&rows).filter(|(_, height)| **height > 0) {
         let place = Rect { y, height: *height, ..area };
-        line.hanging(palette).render(place, buffer);
+        line.hanging(palette, area.width).render(place, buffer);
         y += height;
     }
     rows.iter().filter(|height| **height == 0).count()
+}
+
+/// Draws lines in full from this one on, in their order; returns the first one that did not fit.
+pub(crate) fn draw_from(
+    from: usize,
+    lines: &[Line],
+    palette: &Palette,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> usize {
+    let mut rest = area;
+    for (place, line) in lines.iter().enumerate().skip(from) {
+        let height = line.height(palette, area.width).min(rest.height);
+        if height == 0 {
+            return place;
+        }
+        line.hanging(palette, area.width).render(Rect { height, ..rest }, buffer);
+        rest = Rect { y: rest.y + height, height: rest.height - height, ..rest };
+    }
+    lines.len()
 }
 
 /// Rows for each line: first one for each that must be told, then what these still want in the order of their weight,
@@ -99,13 +139,17 @@ fn allot(wanted: &[(Weight, u16)], rows: u16) -> Vec<u16> {
             .iter()
             .flat_map(move |weight| (0..wanted.len()).filter(move |line| wanted[*line].0 == *weight))
     };
-    let stages: [&'static [Weight]; 3] =
-        [&[Weight::Core, Weight::Account], &[Weight::Context], &[Weight::Detail]];
-    for stage in stages {
-        for line in of(stage) {
+    // Who is first told at all, and who is first told in full: a long accusation leaves what is short whole.
+    let stages: [[&'static [Weight]; 2]; 3] = [
+        [&[Weight::Core, Weight::Whole, Weight::Account], &[Weight::Whole, Weight::Core, Weight::Account]],
+        [&[Weight::Context]; 2],
+        [&[Weight::Detail]; 2],
+    ];
+    for [told, in_full] in stages {
+        for line in of(told) {
             give(line, 1, &mut given);
         }
-        for line in of(stage) {
+        for line in of(in_full) {
             give(line, wanted[line].1, &mut given);
         }
     }
@@ -126,5 +170,6 @@ mod tests {
         assert_eq!(allot(&wanted, 8), [2, 2, 0, 4]);
         assert_eq!(allot(&wanted, 99), [3, 2, 1, 4]);
         assert_eq!(allot(&[(Core, 4), (Account, 2), (Context, 1)], 4), [3, 1, 0]);
+        assert_eq!(allot(&[(Core, 6), (Account, 2), (Weight::Whole, 2)], 5), [2, 1, 2]);
     }
 }

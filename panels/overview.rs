@@ -5,6 +5,7 @@ mod dependencies;
 mod search;
 mod signals;
 mod verdict;
+mod ways;
 
 pub(crate) use verdict::awaited;
 
@@ -38,6 +39,8 @@ const WITH_MORE: u16 = 12;
 /// Rows of dependencies that come before what is only context of the verdict.
 const FIRST_DEPENDENCIES: u16 = 6;
 
+use ways::{accused, count_left_out, cut, hint, unaccused};
+
 /// Rows that one dependency and one signal may take.
 const MOST_ROWS_EACH: u16 = 3;
 
@@ -55,6 +58,11 @@ struct Overview {
     each: u16,
     /// What can be done about a scan at the moment that was last drawn.
     offered: &'static [Action],
+    /// The line of the verdict that stands first once pages are turned, and the first one that does not fit then.
+    from: Option<usize>,
+    further: usize,
+    /// Whether lines of the verdict were left out when it was last drawn.
+    is_cut: bool,
 }
 
 /// How the height is shared out, from the top.
@@ -86,9 +94,8 @@ impl Panel for Overview {
         let rows = shared_out(&lines, dependencies.len(), palette, area);
         let mut below = area;
         let title_row = cut(&mut below, rows.title);
-        let left_out = lines::draw(&lines, palette, cut(&mut below, rows.verdict), buffer);
-        let more = if left_out > 0 { format!("+{left_out} not shown") } else { String::new() };
-        let aside: Vec<String> = above.into_iter().chain((left_out > 0).then(|| more.clone())).collect();
+        let more = self.draw_verdict(&lines, view, cut(&mut below, rows.verdict), buffer);
+        let aside: Vec<String> = above.into_iter().chain((!more.is_empty()).then(|| more.clone())).collect();
         title::draw("Verdict", &aside.join("   "), palette, title_row, buffer);
         if rows.title == 0 {
             count_left_out(&more, palette, Rect { height: rows.verdict, ..area }, buffer);
@@ -107,6 +114,12 @@ impl Panel for Overview {
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        if let Action::PageDown | Action::PageUp = action
+            && (self.is_cut || self.from.is_some())
+        {
+            self.turn_page(action == Action::PageDown);
+            return Outcome::Done;
+        }
         let rows = dependencies::rows(view.snapshot);
         let place = self.place(&rows);
         let last = rows.len().saturating_sub(1);
@@ -153,6 +166,41 @@ impl Panel for Overview {
 }
 
 impl Overview {
+    /// Draws what matters most, or the page that was turned to; returns what is not shown, and the key that shows it.
+    fn draw_verdict(
+        &mut self,
+        lines: &[lines::Line],
+        view: &View<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) -> String {
+        let key = |action| view.keys.key_of(action);
+        if let Some(from) = self.from.filter(|from| *from < lines.len()) {
+            self.further = lines::draw_from(from, lines, view.palette, area, buffer);
+            let left = lines.len() - self.further;
+            self.is_cut = left > 0;
+            let down = if left > 0 { format!("+{left} {}   ", key(Action::PageDown)) } else { String::new() };
+            return format!("{down}{}: back", key(Action::PageUp));
+        }
+        self.from = None;
+        let left_out = lines::draw(lines, view.palette, area, buffer);
+        self.is_cut = left_out > 0;
+        match key(Action::PageDown) {
+            _ if left_out == 0 => String::new(),
+            key if key.is_empty() => format!("+{left_out} not shown"),
+            key => format!("+{left_out} not shown: {key}"),
+        }
+    }
+
+    /// Goes through the lines of the verdict in full, and back to what matters most.
+    fn turn_page(&mut self, is_down: bool) {
+        self.from = match self.from {
+            _ if !is_down => None,
+            None => Some(0),
+            Some(from) => Some(if self.is_cut { self.further.max(from + 1) } else { from }),
+        };
+    }
+
     fn draw_dependencies(
         &mut self,
         rows: &[&SubjectVerdict],
@@ -202,49 +250,6 @@ impl Overview {
     }
 }
 
-/// The panel that shows an accusation best.
-fn accused(suspect: &Suspect) -> (&'static str, Subject) {
-    let panel = match suspect.subject.kind() {
-        Kind::Redis if suspect.rule == "slow-commands" => "slow-log",
-        Kind::Redis => "shards",
-        _ => "rules",
-    };
-    (panel, suspect.subject.clone())
-}
-
-/// The panel that shows most of what is not accused, or why none shows anything.
-fn unaccused(row: &SubjectVerdict, snapshot: &Snapshot) -> Result<(&'static str, Subject), String> {
-    let has_source = snapshot.sources.iter().any(|source| row.subject.contains(&source.source));
-    let panel = match (row.verdict, row.subject.kind()) {
-        (Verdict::Unknown, _) if row.age_s.is_none() && has_source => "sources",
-        (Verdict::Unknown, _) if row.age_s.is_none() => {
-            return Err(format!("{}: {}; there is nothing to show", row.subject, row.reason));
-        }
-        (_, Kind::Redis) => "shards",
-        _ => "rules",
-    };
-    Ok((panel, row.subject.clone()))
-}
-
-/// What the keys lead to from here.
-fn hint(view: &View<'_>) -> Option<String> {
-    let first = view.snapshot.report.suspects.first()?;
-    let key = view.keys.key_of(Action::Open);
-    let (panel, subject) = accused(first);
-    let title = PANELS.iter().find(|row| row.name == panel)?.title;
-    (!key.is_empty()).then(|| format!("{key}: {subject} on {title}"))
-}
-
-/// Without a title, what was left out is counted at the end of the lowest row that is empty there.
-fn count_left_out(more: &str, palette: &Palette, verdict: Rect, buffer: &mut Buffer) {
-    let width = u16::try_from(more.len()).unwrap_or(u16::MAX);
-    let Some(x) = verdict.right().checked_sub(width).filter(|x| *x > verdict.x) else { return };
-    let is_empty = |y: &u16| (x - 1..verdict.right()).all(|x| buffer[(x, *y)].symbol() == " ");
-    if let Some(y) = (verdict.top()..verdict.bottom()).rev().find(is_empty) {
-        buffer.set_stringn(x, y, more, usize::from(width), palette.style(ColorRole::Faint));
-    }
-}
-
 fn is_side_by_side(width: u16) -> bool {
     width >= SIDE_BY_SIDE
 }
@@ -287,14 +292,6 @@ fn shared_out(lines: &[lines::Line], dependencies: usize, palette: &Palette, are
         verdict += std::mem::take(&mut shown);
     }
     Rows { title, verdict, dependencies: shown, signals, axis }
-}
-
-/// Cuts so many rows off the top.
-fn cut(below: &mut Rect, rows: u16) -> Rect {
-    let height = rows.min(below.height);
-    let part = Rect { height, ..*below };
-    *below = Rect { y: below.y + height, height: below.height - height, ..*below };
-    part
 }
 
 #[cfg(test)]

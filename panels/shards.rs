@@ -45,6 +45,10 @@ static WORDS: &[(&str, &str)] = &[
     ("features#1", "shard 1 of redis/features: the line above the rows names the deployment"),
     ("max", "the greatest present number of a shard, with the shard that has it"),
     ("x others", "how many times that is the median of the other shards"),
+    (
+        "slow",
+        "new entries of the slow log a second: commands that took longer than 'slow = over' says to execute",
+    ),
     ("evenness", "how evenly the shards share it: 1 is even, 0 is all on one shard"),
 ];
 

@@ -13,8 +13,14 @@ use crate::panel::{PANELS, Panel, View};
 pub(crate) fn keys() -> Keymap {
     let key = |text: &str| Stroke::parse(text).unwrap();
     let digits = (0..PANELS.len()).map(|place| (key(&format!("{}", place + 1)), Command::Show(place)));
-    let actions =
-        [("enter", Action::Open), ("b", Action::Scan), ("p", Action::PauseScan), ("x", Action::CancelScan)];
+    let actions = [
+        ("enter", Action::Open),
+        ("b", Action::Scan),
+        ("p", Action::PauseScan),
+        ("x", Action::CancelScan),
+        ("pageup", Action::PageUp),
+        ("pagedown", Action::PageDown),
+    ];
     let actions = actions.map(|(text, action)| (key(text), Command::Act(action)));
     Keymap::new(digits.chain(actions).collect())
 }

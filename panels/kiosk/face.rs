@@ -3,6 +3,7 @@
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::signal::Signal;
+use headwater_engine::wording::keys;
 use headwater_engine::{Moment, Snapshot};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
@@ -21,6 +22,9 @@ use crate::title;
 
 /// Rows that the panel below should have before anything above it is drawn bigger than it must.
 const LEAST_PANEL: u16 = 10;
+
+/// Rows of the signals in the smallest big type, with their names.
+const LEAST_SIGNALS: u16 = 5;
 
 /// Draws it; returns what is left for the panel.
 pub(super) fn draw(shown: &Shown<'_>, title: &str, area: Rect, buffer: &mut Buffer) -> Rect {
@@ -96,10 +100,23 @@ fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
         }
         None => report.shape.sentence.clone(),
     };
-    let part = Hanging::new("", 0, &text).text_style(palette.style(ColorRole::Text)).glyphs(palette.glyphs);
-    let wanted = part.height(below.width).min(2).min(below.height);
-    part.render(Rect { height: wanted, ..below }, buffer);
-    rows + wanted
+    let mut told = vec![(text, ColorRole::Text)];
+    if let Some(first) = report.suspects.first() {
+        told.extend(keys(first).next().map(|key| (key, ColorRole::Text)));
+        told.push((format!("next: {}", report.next_step), ColorRole::Heading));
+    }
+    let mut rest = below;
+    for (place, (text, role)) in told.iter().enumerate() {
+        let part = Hanging::new("", 0, text).text_style(palette.style(*role)).glyphs(palette.glyphs);
+        let wanted = part.height(rest.width).min(2).min(rest.height);
+        // Keys and the next step are told where they take nothing from the signals and the panel.
+        if place > 0 && rest.height < wanted + LEAST_SIGNALS + LEAST_PANEL {
+            break;
+        }
+        part.render(Rect { height: wanted, ..rest }, buffer);
+        rest = take(rest, wanted);
+    }
+    area.height - rest.height
 }
 
 /// The five signals side by side: names above values, as big as all of them can be.

@@ -207,6 +207,9 @@ fn an_incident_on_a_wall() {
      ████   ██   ██   ████   ████   █████   ███████ ██   ██  ████
 
     redis/features#2: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
+    user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
+    next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with
+    UNLINK, never with DEL
     queue                          TTFT p99                       hit ratio                      err/inst new                   retries new
     ▟▀▙                            no source                      ▟▀▙ ▟▀▙     █▀▀     ▄ ▗▖       ▟▀▜▖    ▟▀▙     ▄ ▗▖           ▗█      ▗█      ▄ ▗▖
      ▄▛                                                           ▜▄█ ▜▄▛     ▀▀▙     ▀▗▛        █▗█▌     ▄▛     ▀▗▛             █       █      ▀▗▛

@@ -241,3 +241,33 @@ fn a_scan_is_asked_for_and_steered_here_in_the_words_of_the_shards() {
     assert_eq!(act(running(), Action::CancelScan), Outcome::Wants(Intent::Do(Effect::CancelScan(shard))));
     assert_eq!(act(None, Action::PauseScan), Outcome::Refused("no scan is running".to_owned()));
 }
+
+#[test]
+fn what_is_not_shown_of_the_verdict_is_a_page_further() {
+    let snapshot = World::after(Trouble::FullLink, 45);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let mut panel = Overview::default();
+    let draw = |panel: &mut Overview| drawn(panel, &snapshot, &palette, 60, 10);
+    let first = draw(&mut panel);
+    assert!(first.contains("not shown: pagedown"), "{first}");
+    let mut seen = String::new();
+    let mut last = String::new();
+    for _ in 0..12 {
+        assert_eq!(panel.act(Action::PageDown, &view(&snapshot, &palette, &keys)), Outcome::Done);
+        last = draw(&mut panel);
+        seen += &last;
+    }
+    for line in verdict::lines(&view(&snapshot, &palette, &keys), None) {
+        let start: String = line.text().chars().take(30).collect();
+        assert!(seen.contains(&start), "'{start}' is on no page:\n{seen}");
+    }
+    assert!(last.contains("pageup: back") && !last.contains("pagedown"), "{last}");
+    panel.act(Action::PageUp, &view(&snapshot, &palette, &keys));
+    assert_eq!(draw(&mut panel), first);
+}
+
+#[test]
+fn the_name_comes_before_everything_on_a_tiny_screen() {
+    let text = at(Trouble::FullLink, 45, 20, 3);
+    assert!(text.starts_with("X redis/features#2"), "{text}");
+}

@@ -26,7 +26,7 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
     }
     lines.extend(search::line(view));
     if let Some(chain) = chain(report) {
-        lines.push(Line::new(Weight::Core, "chain", chain));
+        lines.push(Line::new(Weight::Whole, "chain", chain));
     }
     if let Some(symptom) = &report.symptom {
         let text = format!(
@@ -40,7 +40,8 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
         let text = format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence);
         lines.push(Line::new(Weight::Account, "callers", text));
     }
-    label_first(&mut lines, "innocent", innocent_rows(report), ColorRole::Innocent);
+    let innocent = innocent_rows(report).into_iter();
+    lines.extend(innocent.map(|row| Line::new(Weight::Whole, "innocent", row).colored(ColorRole::Innocent)));
     label_first(&mut lines, "unknown", unknown_rows(report), ColorRole::Unknown);
     label_first(&mut lines, "trouble", troubles(snapshot), ColorRole::Suspect);
     if report.conclusion == Conclusion::Clear {
@@ -52,7 +53,7 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
         }
         _ => report.next_step.clone(),
     };
-    lines.push(Line::new(Weight::Core, "next", next).text_colored(ColorRole::Heading));
+    lines.push(Line::new(Weight::Whole, "next", next).text_colored(ColorRole::Heading));
     lines.extend(hint.map(|hint| Line::new(Weight::Context, "", hint).text_colored(ColorRole::Faint)));
     lines
 }

@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::lens::LENSES;
-use super::line::Line;
+use super::line::{Line, short_name};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::table::{Cell, Column, Width};
@@ -89,6 +89,11 @@ const fn named(name: &'static str, help: &'static str) -> Column<Line> {
             // The mark stands where it is seen without colour too.
             let marked = line.is_marked.then(|| format!("*{name}"));
             let cell = Cell::text(name);
+            if let Some(room) = line.narrow {
+                let (sign, role) = (glyph_of(line.verdict()), role_of(line.verdict()));
+                let name = short_name(&line.subject, room.saturating_sub(2));
+                return cell.shown(format!("{sign} {name}")).colored(role);
+            }
             if let Some(marked) = marked { cell.shown(marked).colored(ColorRole::Mark) } else { cell }
         },
         draw: None,

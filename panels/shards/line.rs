@@ -39,6 +39,9 @@ static WANTED: [Metric; NUMBERS] = [
     REDIS_SLOW,
 ];
 
+/// The cells of a shard's name in tables.
+pub(super) const NAME_ROOM: usize = 12;
+
 /// One shard, or one node of it.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -62,6 +65,8 @@ pub(super) struct Line {
     pub(super) group: usize,
     /// Whether it is marked to be compared.
     pub(super) is_marked: bool,
+    /// Where there is no room for a column of verdicts: the cells of the name with the sign of its verdict.
+    pub(super) narrow: Option<usize>,
     /// The nodes whose bytes go over the same link, when there are others than its own.
     pub(super) shared_link: Option<Rc<SharedLink>>,
     /// All numbers, once the row is in sight.
@@ -147,7 +152,7 @@ impl Line {
 
     /// `features#2`, or `primary` and `replica`.
     pub(super) fn name(&self) -> Cow<'static, str> {
-        self.role.map_or_else(|| short_name(&self.subject).into(), Cow::Borrowed)
+        self.role.map_or_else(|| short_name(&self.subject, NAME_ROOM).into(), Cow::Borrowed)
     }
 
     /// How it was judged.
@@ -203,11 +208,10 @@ impl Line {
 }
 
 /// `features#2`; of a long name the middle is left out, because its number tells shards apart.
-fn short_name(shard: &Subject) -> String {
-    const ROOM: usize = 12;
+pub(super) fn short_name(shard: &Subject, most: usize) -> String {
     let number = shard.shard_index().map(|index| format!("#{index}")).unwrap_or_default();
     let name = shard.name();
-    let room = ROOM.saturating_sub(number.len());
+    let room = most.saturating_sub(number.len());
     if name.chars().count() <= room {
         return format!("{name}{number}");
     }

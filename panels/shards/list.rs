@@ -1,6 +1,8 @@
 //! All shards: how even they are, what the strips mean, a row each, and the row under the cursor in words.
 
 use headwater_engine::Snapshot;
+use headwater_engine::metric::{REDIS_SLOW_THRESHOLD, Unit};
+use headwater_engine::quantity::show;
 use headwater_engine::wording::verdict_word;
 use headwater_widgets::MarkedLine;
 use ratatui::buffer::Buffer;
@@ -10,7 +12,7 @@ use ratatui::widgets::Widget;
 use super::columns::{self, data_words};
 use super::head::{self, Texts, draw_texts};
 use super::known::{moment_of_list, numbers_every};
-use super::line::Line;
+use super::line::{Line, NAME_ROOM};
 use super::rows::{give_strips, has_link, lens_of, shard_rows};
 use super::{Shards, row_of};
 use crate::action::Action;
@@ -22,6 +24,9 @@ use crate::unseen_redis::{nothing, unseen_deployments};
 
 /// Deployments that are summed up above the rows.
 const MOST_HEADS: usize = 3;
+
+/// Below this width a name with the sign of its verdict stands alone.
+const WIDTH_FOR_VERDICT: u16 = 23;
 
 /// Below this height nothing but rows is drawn, and below this one no line about the row under the cursor.
 const HEIGHT_FOR_HEAD: u16 = 5;
@@ -52,7 +57,13 @@ impl Shards {
     pub(super) fn draw_list(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let mut lines = self.rows(view.snapshot);
         self.lead(&lines);
-        self.list.leave_out(left_out(view.snapshot, &lines));
+        if area.width < WIDTH_FOR_VERDICT {
+            let room = usize::from(area.width).min(NAME_ROOM + 2);
+            lines.iter_mut().for_each(|line| line.narrow = Some(room));
+            self.list.leave_out(&["verdict", "link", "data"]);
+        } else {
+            self.list.leave_out(left_out(view.snapshot, &lines));
+        }
         let places = self.list.cells_of(columns::STRIP, area.width);
         give_strips(&mut lines, view.snapshot, places);
         let Some(first) = lines.first() else {
@@ -101,7 +112,8 @@ impl Shards {
     fn order_texts(&self, view: &View<'_>, lines: &[Line]) -> Texts {
         let style = view.palette.style(ColorRole::Faint);
         let filtered = self.list.filter().map(|_| format!("{} shards", self.list.count_words(lines)));
-        self.list.order_words().into_iter().chain(filtered).map(|text| (text, style)).collect()
+        let slow = self.list.selected(lines).and_then(|line| logged_from(view.snapshot, line));
+        self.list.order_words().into_iter().chain(filtered).chain(slow).map(|text| (text, style)).collect()
     }
 
     /// What is said of the row under the cursor: its address and its verdict's reason.
@@ -122,6 +134,13 @@ impl Shards {
             .glyphs(view.palette.glyphs)
             .render(area, buffer);
     }
+}
+
+/// From which time of execution on the node of a row counts a command as slow, where that is known.
+fn logged_from(snapshot: &Snapshot, line: &Line) -> Option<String> {
+    let trace = snapshot.history.trace(line.node.as_ref()?, REDIS_SLOW_THRESHOLD, None)?;
+    let threshold = trace.latest_at(snapshot.at)?.value;
+    (threshold >= 0.0).then(|| format!("slow = over {}", show(threshold, Unit::Seconds)))
 }
 
 /// Columns that would say the same in every row: a share of a link that nobody declared, data that is all fresh.

@@ -84,6 +84,7 @@ fn blank(
         strip,
         group: 0,
         is_marked: false,
+        narrow: None,
         shared_link: None,
         numbers: OnceCell::new(),
     }

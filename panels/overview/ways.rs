@@ -1,0 +1,57 @@
+//! Where the keys lead from here, what is counted as not shown, and rows cut off an area.
+
+use super::*;
+
+/// The panel that shows an accusation best.
+pub(super) fn accused(suspect: &Suspect) -> (&'static str, Subject) {
+    let panel = match suspect.subject.kind() {
+        Kind::Redis if suspect.rule == "slow-commands" => "slow-log",
+        Kind::Redis => "shards",
+        _ => "rules",
+    };
+    (panel, suspect.subject.clone())
+}
+
+/// The panel that shows most of what is not accused, or why none shows anything.
+pub(super) fn unaccused(
+    row: &SubjectVerdict,
+    snapshot: &Snapshot,
+) -> Result<(&'static str, Subject), String> {
+    let has_source = snapshot.sources.iter().any(|source| row.subject.contains(&source.source));
+    let panel = match (row.verdict, row.subject.kind()) {
+        (Verdict::Unknown, _) if row.age_s.is_none() && has_source => "sources",
+        (Verdict::Unknown, _) if row.age_s.is_none() => {
+            return Err(format!("{}: {}; there is nothing to show", row.subject, row.reason));
+        }
+        (_, Kind::Redis) => "shards",
+        _ => "rules",
+    };
+    Ok((panel, row.subject.clone()))
+}
+
+/// What the keys lead to from here.
+pub(super) fn hint(view: &View<'_>) -> Option<String> {
+    let first = view.snapshot.report.suspects.first()?;
+    let key = view.keys.key_of(Action::Open);
+    let (panel, subject) = accused(first);
+    let title = PANELS.iter().find(|row| row.name == panel)?.title;
+    (!key.is_empty()).then(|| format!("{key}: {subject} on {title}"))
+}
+
+/// Without a title, what was left out is counted at the end of the lowest row that is empty there.
+pub(super) fn count_left_out(more: &str, palette: &Palette, verdict: Rect, buffer: &mut Buffer) {
+    let width = u16::try_from(more.len()).unwrap_or(u16::MAX);
+    let Some(x) = verdict.right().checked_sub(width).filter(|x| *x > verdict.x) else { return };
+    let is_empty = |y: &u16| (x - 1..verdict.right()).all(|x| buffer[(x, *y)].symbol() == " ");
+    if let Some(y) = (verdict.top()..verdict.bottom()).rev().find(is_empty) {
+        buffer.set_stringn(x, y, more, usize::from(width), palette.style(ColorRole::Faint));
+    }
+}
+
+/// Cuts so many rows off the top.
+pub(super) fn cut(below: &mut Rect, rows: u16) -> Rect {
+    let height = rows.min(below.height);
+    let part = Rect { height, ..*below };
+    *below = Rect { y: below.y + height, height: below.height - height, ..*below };
+    part
+}

@@ -1,0 +1,62 @@
+//! Few shards, little room.
+
+use super::*;
+
+#[test]
+fn a_link_is_named_in_figures_only_where_all_have_the_same() {
+    let mut settings = settings(Some(25e6));
+    let mut other = Component::new("redis/sessions".parse().unwrap());
+    other.link = Some(10e6);
+    settings.components.push(other);
+    let mut world = World::new(2, settings);
+    let mut shape = Reading::new("redis/sessions".parse().unwrap(), world.now());
+    let mut one = topology(1);
+    one.cluster = "redis/sessions".parse().unwrap();
+    one.shards[0].subject = one.cluster.shard(0);
+    one.shards[0].nodes.clear();
+    world.go_on(5, 2e6, 0.0007);
+    assert!(stage(&world.snapshot()).drawn(100, 12).contains("full = the link, 25 MB/s"));
+    shape.events.push(Event::Topology(one));
+    world.take(shape);
+    world.go_on(5, 2e6, 0.0007);
+    let drawn = stage(&world.snapshot()).drawn(100, 12);
+    assert!(drawn.contains("full = its link "), "{drawn}");
+}
+
+#[test]
+fn with_no_shard_there_is_nothing_to_compare() {
+    let mut world = World::new(0, settings(None));
+    world.go_on(1, 0.0, 0.0);
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    assert_eq!(stage.act(Action::Compare), Outcome::Refused("no shard is known".to_owned()));
+}
+
+#[test]
+fn the_name_comes_first_on_a_tiny_screen() {
+    let world = incident(4);
+    let snapshot = world.snapshot();
+    let text = stage(&snapshot).drawn(12, 3);
+    assert!(text.contains("! features#2"), "{text}");
+    let text = stage(&snapshot).drawn(10, 3);
+    assert!(text.contains("! featu~#2"), "{text}");
+}
+
+#[test]
+fn the_order_of_a_list_is_that_of_the_numbers_it_shows() {
+    let mut world = World::new(12, settings(Some(25e6)));
+    world.go_on(60, 3e6, 0.0007);
+    world.go_on(2, 3e6, 0.03);
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    let sorted = |field: &str, stage: &mut Stage<'_>| {
+        let place = columns::SHARDS.iter().position(|column| column.field.name == field).unwrap();
+        (0..=place).for_each(|_| _ = stage.act(Action::Sort));
+        let drawn = stage.drawn(160, 20);
+        let rows = drawn.lines().filter(|line| line.contains("features#"));
+        rows.map(|row| row.split_once('#').unwrap().1.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let by_answer = sorted("answer", &mut stage);
+    assert_eq!(by_answer[..2], ["2", "0"], "{by_answer:?}");
+}
