@@ -257,7 +257,12 @@ impl Screen {
                 self.say(why, true);
             }
             Step::Run(command) => return self.take(command, shown),
-            Step::Do(effects) => return effects,
+            Step::Do(effects) => {
+                if effects.iter().any(|effect| matches!(effect, Effect::Note(_))) {
+                    self.say_kept("noted", shown);
+                }
+                return effects;
+            }
             Step::Filtered(text) => {
                 let typed = &mut self.filters[self.active];
                 typed.retain(|earlier| *earlier != text);

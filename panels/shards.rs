@@ -8,6 +8,7 @@ mod known;
 mod lens;
 mod line;
 mod list;
+mod load;
 mod rows;
 mod shared_link;
 mod told;
@@ -28,6 +29,7 @@ use crate::table::Table;
 use compare::Pair;
 use lens::LENSES;
 use line::Line;
+pub(crate) use load::loads;
 use rows::{lens_of, node_rows};
 use way::Open;
 

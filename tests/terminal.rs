@@ -152,9 +152,9 @@ fn the_screen_is_steered_by_keys() {
         let mut terminal = desk.with_verdict(*size);
         terminal.until_shown("press 3 for the shards");
         act(&mut terminal, Action::Help);
-        terminal.until_shown("go to the next panel");
+        terminal.until_shown("Help: Overview");
         act(&mut terminal, Action::Back);
-        terminal.until("help is closed", |screen| !screen.contains("go to the next panel"));
+        terminal.until("help is closed", |screen| !screen.contains("Help: Overview"));
 
         open(
             &mut terminal,

@@ -42,6 +42,13 @@ fn a_replay_is_paused_stepped_hastened_and_sought() {
         terminal.until_shown("GONE BACK");
         terminal.press("L");
         terminal.until("the end is shown", |screen| !screen.contains("GONE BACK"));
+        terminal.press("[[[[");
+        terminal.until_shown("play from here");
+        terminal.press(" ");
+        terminal.until_shown("played on from");
+        terminal.until("it is played to its end again", |screen| {
+            !screen.contains("GONE BACK") && screen.contains("at its end")
+        });
         terminal.press("q");
         assert_left(terminal);
 

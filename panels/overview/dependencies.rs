@@ -1,12 +1,10 @@
 //! The dependencies, each with its verdict and the numbers that tell most of its kind.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use headwater_engine::graph::Graph;
 use headwater_engine::metric::{
-    ERRORS, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REDIS_CPU, REDIS_NET_IN,
-    REDIS_NET_OUT, REQUESTS, Unit,
+    ERRORS, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::report::{SubjectVerdict, Verdict};
@@ -19,6 +17,7 @@ use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
 use crate::palette::{ColorRole, Palette, glyph_of, role_of};
+use crate::shards::loads;
 
 /// The widest that names may be before they are cut.
 const WIDEST_NAME: u16 = 24;
@@ -208,69 +207,21 @@ fn own_stages(subject: &Subject, snapshot: &Snapshot) -> Option<String> {
 
 /// How full the fullest shard is, of what is fullest, and beside it the mean that hides it.
 fn redis(subject: &Subject, snapshot: &Snapshot) -> Facts {
-    let Some(topology) = snapshot.topologies.iter().find(|topology| topology.cluster == *subject) else {
+    let loads = loads(snapshot, subject).into_iter();
+    let Some(load) = loads.max_by(|one, other| one.max.total_cmp(&other.max)) else {
         return vec![];
     };
-    let link = snapshot.settings.component(subject).and_then(|component| component.link);
-    let (mut cpu, mut bytes) = (Fullness::new("cpu"), Fullness::new("link"));
-    let present_from = snapshot.at - snapshot.settings.stale_after();
-    let places: [Cell<usize>; 3] = Default::default();
-    for shard in &topology.shards {
-        let (mut shard_cpu, mut shard_bytes) = (None, None);
-        for node in &shard.nodes {
-            let traces = snapshot.history.of(&node.subject);
-            let present = |metric, place: usize| {
-                let seen = traces.trace_near(metric, &places[place])?.latest_at(snapshot.at)?;
-                (seen.at >= present_from).then_some(seen.value)
-            };
-            shard_cpu = greater(shard_cpu, present(REDIS_CPU, 0));
-            if let Some(link) = link {
-                let busier = greater(present(REDIS_NET_IN, 1), present(REDIS_NET_OUT, 2));
-                shard_bytes = greater(shard_bytes, busier.map(|bytes| bytes / link));
-            }
-        }
-        cpu.count(shard_cpu);
-        bytes.count(shard_bytes);
-    }
-    let known = [cpu, bytes].into_iter().filter_map(|full| Some((full.word, full.most?, full.mean())));
-    let Some((word, most, mean)) = known.max_by(|(_, one, _), (_, other, _)| one.total_cmp(other)) else {
-        return vec![];
+    let unseen = load.shards - load.seen;
+    let of = if unseen > 0 {
+        format!("of {}, {unseen} not seen", load.seen)
+    } else {
+        format!("of {} shards", load.shards)
     };
     vec![
-        (format!("{word} {}", whole(most)), ColorRole::Text),
-        (format!("avg {}", whole(mean)), ColorRole::Faint),
-        (format!("of {} shards", topology.shards.len()), ColorRole::Faint),
+        (format!("{} max {}", load.word, whole(load.max)), ColorRole::Text),
+        (format!("avg {}", whole(load.mean)), ColorRole::Faint),
+        (of, ColorRole::Faint),
     ]
-}
-
-/// How full shards are of one thing.
-struct Fullness {
-    word: &'static str,
-    most: Option<f64>,
-    sum: f64,
-    shards: usize,
-}
-
-impl Fullness {
-    fn new(word: &'static str) -> Self {
-        Self { word, most: None, sum: 0.0, shards: 0 }
-    }
-
-    /// Counts a shard of which it is known.
-    fn count(&mut self, share: Option<f64>) {
-        let Some(share) = share else { return };
-        self.most = greater(self.most, Some(share));
-        self.sum += share;
-        self.shards += 1;
-    }
-
-    fn mean(&self) -> f64 {
-        self.sum / self.shards as f64
-    }
-}
-
-fn greater(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    one.into_iter().chain(other).reduce(f64::max)
 }
 
 /// A share in whole percents.

@@ -59,12 +59,15 @@ impl Screen {
             }
             Action::Filter => self.open_filter(),
             Action::Freeze => return self.freeze(shown),
-            Action::Earlier => self.earlier(None, shown),
-            Action::MuchEarlier => self.earlier(Some(super::travel::MUCH), shown),
+            Action::Earlier => return self.earlier(None, shown),
+            Action::MuchEarlier => return self.earlier(Some(super::travel::MUCH), shown),
             Action::Later => return self.later(None, shown),
             Action::MuchLater => return self.later(Some(super::travel::MUCH), shown),
             Action::Live => self.live(shown),
-            Action::Mark => return vec![Effect::Mark(String::new())],
+            Action::Mark => {
+                self.say_kept("marked", shown);
+                return vec![Effect::Mark(String::new())];
+            }
             Action::Copy => return self.copy(shown),
             Action::CopyReport => return vec![Effect::CopyReport],
             Action::Export => return vec![Effect::Export],
@@ -84,6 +87,16 @@ impl Screen {
             }
         }
         vec![]
+    }
+
+    /// Says for which moment a mark or a note is kept: always for now, whatever is looked at.
+    pub(super) fn say_kept(&mut self, what: &str, shown: &Shown<'_>) {
+        let mut text = format!("{what} at {}", shown.now.clock());
+        if self.held.is_some() {
+            let key = shown.keys.key_of(Action::Live);
+            text.push_str(&format!(" (now, not the moment that is shown; {key} leads there)"));
+        }
+        self.say(text, false);
     }
 
     /// Clears the filter in force, else goes back to the panel before.

@@ -49,7 +49,11 @@ fn time(screen: &Screen, shown: &Shown<'_>) -> Option<String> {
     let at = held.at.clock();
     Some(if held.gone_back_from.is_some() {
         let (back, on, live) = (key(Action::Earlier), key(Action::Later), key(Action::Live));
-        format!("GONE BACK to {at}, {behind} ago:   {back} {on} move   {live} return")
+        let play = match shown.status.is_replay() {
+            true => format!("   {} play from here", key(Action::Freeze)),
+            false => String::new(),
+        };
+        format!("GONE BACK to {at}, {behind} ago:   {back} {on} move   {live} return{play}")
     } else {
         let on = key(Action::Freeze);
         format!("FROZEN since {at}, {behind} ago; new data come in behind:   {on} go on")

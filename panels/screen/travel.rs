@@ -18,8 +18,8 @@ const LITTLE: Duration = Duration::from_secs(1);
 impl Screen {
     /// Holds the newest snapshot still, or lets the screen go on; pauses a replay.
     pub(super) fn freeze(&mut self, shown: &Shown<'_>) -> Vec<Effect> {
-        if self.held.take().is_some() {
-            return vec![];
+        if let Some(held) = self.held.take() {
+            return if held.gone_back_from.is_some() { self.play_from(held.at, shown) } else { vec![] };
         }
         if shown.status.is_replay() {
             return vec![Effect::Play(Play::Pause)];
@@ -31,11 +31,23 @@ impl Screen {
         vec![]
     }
 
-    /// Goes back by one frame, or by a span.
-    pub(super) fn earlier(&mut self, span: Option<Duration>, shown: &Shown<'_>) {
+    /// Plays a recording on from a moment that was gone back to; what is live goes on by itself.
+    fn play_from(&mut self, moment: Moment, shown: &Shown<'_>) -> Vec<Effect> {
+        let super::Feed::Replay { is_paused, .. } = shown.status.feed else { return vec![] };
+        self.held = None;
+        self.say(format!("played on from {}", moment.clock()), false);
+        let mut effects = vec![Effect::Play(Play::Seek(moment))];
+        if is_paused {
+            effects.push(Effect::Play(Play::Pause));
+        }
+        effects
+    }
+
+    /// Goes back by one frame, or by a span; in a replay also beyond what is kept, which is played again then.
+    pub(super) fn earlier(&mut self, span: Option<Duration>, shown: &Shown<'_>) -> Vec<Effect> {
         let (Some(newest), Some(here)) = (shown.newest, self.snapshot(shown)) else {
             self.say("there is no past yet", false);
-            return;
+            return vec![];
         };
         let timeline = &newest.timeline;
         let frame = match span {
@@ -46,10 +58,21 @@ impl Screen {
         };
         let Some(frame) = frame else {
             let oldest = timeline.first().map_or(here.at, |frame| frame.at);
+            if let super::Feed::Replay { from, .. } = shown.status.feed {
+                if from < oldest {
+                    return self.play_from(from.max(here.at - span.unwrap_or(LITTLE)), shown);
+                }
+                let key = shown.keys.key_of(Action::Freeze);
+                let text =
+                    format!("the recording begins here, at {}; {key} plays it from here", oldest.clock());
+                self.say(text, false);
+                return vec![];
+            }
             self.say(format!("this is the oldest moment that is kept: {}", oldest.clock()), false);
-            return;
+            return vec![];
         };
         self.hold(frame.at, shown);
+        vec![]
     }
 
     /// Goes forward by one frame, or by a span; in a replay also beyond what was played.

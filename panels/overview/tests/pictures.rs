@@ -24,7 +24,7 @@ fn an_incident_at_80x24() {
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
     ? unknown  gpu/ranker      no source            queue     3         ▃▃▃▃▃▃
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
-    X guilty   redis/features  link 96 % avg 33 %   hit ratio 98.5 %    ██████
+    X guilty   redis/features  link max 96 %        hit ratio 98.5 %    ██████
     o innocent service/ranker  p99 2.9 s, 40 active err/inst  0.3 %     ▁▁▁▁██   new
     o innocent client/load     1420/s original req… retries   1.1 %     ▁▁▁▁██   new
                                                   ?.......................!XXXXXXXXX
@@ -81,7 +81,7 @@ fn an_incident_on_a_wide_screen() {
     o innocent queue/ranker    3 waiting, 7 in batches                            TTFT p99  ? no source
                3 waiting, a wait of 2.11 ms
 
-    X guilty   redis/features  link 96 % avg 33 % of 3 shards                     hit ratio 98.5 %             █████████████████
+    X guilty   redis/features  link max 96 % avg 33 % of 3 shards                 hit ratio 98.5 %             █████████████████
                redis/features#2: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25                                 █████████████████
                MB/s link; answers in 41 ms, its peers in 0.7 ms
     o innocent service/ranker  p99 2.9 s, own stages 30 ms, 40 active             err/inst  0.3 %                          █████   new
@@ -111,7 +111,7 @@ fn calm() {
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
     ? unknown  gpu/ranker      no source            queue     3           ▃▃▃▃
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
-    o innocent redis/features  cpu 6 % avg 6 %      hit ratio 98.5 %      ████
+    o innocent redis/features  cpu max 6 % avg 6 %  hit ratio 98.5 %      ████
     o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %         ▁▁▁▁
     o innocent client/load     1420/s original req… retries   0 %         ▁▁▁▁
     ─ Time, 5 s a cell ──────────── X incident  ! suspect  ? not all seen  . clear ─
@@ -139,7 +139,7 @@ fn a_node_that_answers_late() {
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
     ? unknown  gpu/ranker      no source            queue     3          ▃▃▃▃▃
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
-    ! suspect  redis/features  cpu 6 % avg 6 %      hit ratio 98.5 %     █████
+    ! suspect  redis/features  cpu max 6 % avg 6 %  hit ratio 98.5 %     █████
     o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %        ▁▁▁▁▁
     o innocent client/load     1420/s original req… retries   0 %        ▁▁▁▁▁
                                                           ?.......................!!

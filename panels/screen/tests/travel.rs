@@ -79,6 +79,38 @@ fn a_replay_is_paused_stepped_sped_up_and_played_on() {
     assert_eq!(desk.press("]"), [], "and so is the way back");
     assert!(desk.bar().contains("as far as the recording was played"), "{}", desk.bar());
     desk.status = replay(true);
+    desk.press("[");
+    assert!(desk.drawn(100, 24).contains("space play from here"), "{}", desk.drawn(100, 24));
+    assert_eq!(desk.press("space"), [seek(88)], "what was gone back to is played again");
+    assert!(desk.screen.held().is_none());
+    desk.press("{ {");
+    assert_eq!(desk.press("{"), [], "a recording has nothing before its beginning");
+    assert!(desk.bar().contains("the recording begins here, at 14:07:00"), "{}", desk.bar());
+    if let Feed::Replay { from, is_paused, .. } = &mut desk.status.feed {
+        *from = headwater_engine::Moment(begin - 300_000);
+        *is_paused = true;
+    }
+    assert_eq!(desk.press("{"), [seek(-60), Effect::Play(Play::Pause)], "what is not kept is played again");
+    assert!(desk.screen.held().is_none());
+    assert!(desk.bar().contains("played on from 14:06:00"), "{}", desk.bar());
+    desk.status = replay(true);
     assert_eq!(desk.press("}"), []);
     assert!(desk.drawn(80, 24).contains("The recording ends here: press [ to go back, q to leave"));
+}
+
+#[test]
+fn marks_and_notes_are_kept_for_now_and_say_so_when_another_moment_is_shown() {
+    let mut desk = Rehearsal::after(30);
+    assert_eq!(desk.press("m"), [Effect::Mark(String::new())]);
+    assert_eq!(desk.bar(), "marked at 14:07:29");
+    desk.press("[ [ m");
+    assert!(
+        desk.bar().starts_with("marked at 14:07:29 (now, not the moment that is shown; L"),
+        "{}",
+        desk.bar()
+    );
+    desk.press("n");
+    desk.type_in("cache off");
+    assert_eq!(desk.press("enter"), [Effect::Note("cache off".into())]);
+    assert!(desk.bar().starts_with("noted at 14:07:29 (now"), "{}", desk.bar());
 }

@@ -93,7 +93,8 @@ impl Replay {
                 self.outlet.say("a recording cannot be asked anything new: no scan", false);
             }
             Order::Play(Play::Pause) if self.is_over => {
-                self.outlet.say("the recording ends here: go back to play it again", false);
+                self.outlet
+                    .say("the recording ends here: go back first, and it is played on from there", false);
             }
             Order::Play(Play::Pause) => {
                 self.is_paused = !self.is_paused;
