@@ -31,6 +31,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::cluster::Cluster;
+pub use self::cluster::require_server;
 pub use self::command::{LabArgs, run};
 use self::counters::{LabCounters, LinkCounters};
 use self::features::{HotPair, item_key, profile_key};

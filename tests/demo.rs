@@ -21,6 +21,7 @@ fn first_suspect(scenario: &str) -> Option<(String, String)> {
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
     assert!(said.contains("bundled recording") && said.contains("'redis-server' in PATH"), "{said}");
+    assert!(!said.contains("starting the lab"), "{said}");
     assert!(said.contains("install Redis 7") && !said.contains("changes nothing"), "{said}");
     let report: Report = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
     assert_eq!(report.conclusion == Conclusion::Guilty, !report.suspects.is_empty(), "{report:?}");

@@ -58,18 +58,19 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
         .iter()
         .find(|scenario| scenario.name == args.scenario && !scenario.surge)
         .ok_or_else(|| Failure::usage(format_args!("no scenario '{}'", args.scenario)))?;
+    if let Err(error) = lab::require_server().await {
+        return without_lab(error, &args).await;
+    }
     say(format_args!("starting the lab: {} ({})", scenario.name, scenario.about));
     let usual = LabOptions::new(scenario);
     let options = LabOptions { seed: args.seed.unwrap_or(usual.seed), ..usual };
-    let lab = match lab::start(options).await {
-        Ok(lab) => lab,
-        Err(error) => return without_lab(error, &args).await,
-    };
+    let outlook = scenario.outlook(options.at);
+    let lab = lab::start(options).await.map_err(|error| Failure::new(error.exit_code(), error))?;
     let toml = lab.config_toml().to_owned();
     let looked = match Config::parse(&toml, "lab") {
-        Ok(config) if args.has_screen() => on_screen(&config, &args).await,
+        Ok(config) if args.has_screen() => on_screen(&config, &args, &outlook).await,
         Ok(config) => {
-            say("looking at it; the fault comes after 5 s");
+            say(format_args!("looking at it; {outlook}"));
             args.pass.length.get_or_insert(LENGTH);
             // A demo that showed its incident went well, whoever was guilty in it.
             pass(&config, &args.pass, Instant::now()).await.map(|_| 0)
@@ -86,10 +87,10 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
 }
 
 /// Shows the lab until somebody leaves.
-async fn on_screen(config: &Config, args: &DemoArgs) -> Result<u8, Failure> {
+async fn on_screen(config: &Config, args: &DemoArgs, outlook: &str) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.pass.healthy.open(config);
-    let demo = format!("demo '{}': a real lab on this machine; its fault comes after 5 s", args.scenario);
+    let demo = format!("demo '{}': a real lab on this machine; {outlook}", args.scenario);
     let feed = live_feed(config, &saved, args.pass.record.clone(), Some(demo))?;
     end(args.screen.show(screen_with_hint(&look), feed, look).await?, Some(saved))
 }

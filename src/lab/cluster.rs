@@ -254,7 +254,8 @@ impl Node {
     }
 }
 
-async fn require_server() -> Result<(), LabError> {
+/// Says why no server can be started here, if so.
+pub async fn require_server() -> Result<(), LabError> {
     let output = match Command::new("redis-server").arg("--version").output().await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(LabError::NoRedisServer),
         other => other.map_err(|error| LabError::part("redis-server", error))?,

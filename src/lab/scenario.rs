@@ -1,5 +1,7 @@
 //! What can go wrong in the lab, and what a diagnosis should say about it: one row a scenario.
 
+use std::time::Duration;
+
 /// One thing that happens in the lab, and what is expected of whoever diagnoses it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scenario {
@@ -112,5 +114,29 @@ impl Scenario {
     /// The scenario of this name, with or without `--surge`.
     pub fn find(name: &str, surge: bool) -> Option<&'static Self> {
         SCENARIOS.iter().find(|scenario| scenario.name == name && scenario.surge == surge)
+    }
+
+    /// What is to be expected of it in words: `its fault comes after 5 s`, or that nothing happens.
+    pub fn outlook(&self, fault_after: Duration) -> String {
+        match self.fault {
+            Fault::None => self.about.to_owned(),
+            Fault::Surge(_) => format!("its surge comes after {} s", fault_after.as_secs()),
+            Fault::HotPair { .. } | Fault::SlowStage { .. } => {
+                format!("its fault comes after {} s", fault_after.as_secs())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_fault_is_announced_where_none_comes() {
+        let outlook = |name, surge| Scenario::find(name, surge).unwrap().outlook(Duration::from_secs(5));
+        assert_eq!(outlook("healthy", false), "nothing happens");
+        assert_eq!(outlook("healthy", true), "its surge comes after 5 s");
+        assert_eq!(outlook("hot-shard", false), "its fault comes after 5 s");
     }
 }
