@@ -9,7 +9,7 @@ mod text;
 use headwater_engine::Snapshot;
 use headwater_engine::report::Report;
 use headwater_engine::wording::{
-    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
+    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names, notes,
     shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
@@ -32,12 +32,35 @@ pub enum Format {
 pub fn render(snapshot: &Snapshot, format: Format) -> String {
     match format {
         Format::Text => text::render(snapshot),
-        Format::Json => json(&snapshot.report),
+        Format::Json => json(&snapshot.written()),
         Format::Markdown => markdown::render(snapshot),
     }
 }
 
 /// The report as pretty-printed JSON.
-pub fn json(report: &Report) -> String {
+fn json(report: &Report) -> String {
     serde_json::to_string_pretty(report).expect("a report is plain values") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_get_marks_and_notes_and_no_field_without_any() {
+        let mut snapshot = example::incident();
+        let value = |snapshot: &Snapshot| -> serde_json::Value {
+            serde_json::from_str(&render(snapshot, Format::Json)).unwrap()
+        };
+        let expected = serde_json::json!([
+            { "at": 50_820_000, "kind": "note", "text": "cache |off|" },
+            { "at": 50_823_000, "kind": "mark", "text": "" },
+        ]);
+        assert_eq!(value(&snapshot)["notes"], expected);
+        snapshot.acts = [].into();
+        assert_eq!(value(&snapshot).get("notes"), None);
+        for format in [Format::Text, Format::Markdown] {
+            assert!(!render(&snapshot, format).to_lowercase().contains("note"), "{format:?}");
+        }
+    }
 }

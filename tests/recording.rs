@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater::recording::{Header, Recorder, Recording, RecordingError};
+use headwater::recording::{Header, Player, Recorder, Recording, RecordingError, Tape};
+use headwater::report::{Format, render};
 use headwater::sources::metrics::dialect::Dialects;
 use headwater::sources::metrics::exposition::decode;
 use headwater::sources::metrics::mapping::{Mapper, Target};
@@ -16,7 +17,7 @@ use headwater_engine::reading::{
     ActKind, Event, Fault, FaultKind, Input, KeySize, OperatorAct, Reading, Sample, Scan, ScanState,
     SlowCommand, Value,
 };
-use headwater_engine::{Baselines, Moment, Settings, Subject};
+use headwater_engine::{Baselines, Engine, Moment, Settings, Subject};
 use proptest::prelude::*;
 
 fn header() -> Header {
@@ -192,5 +193,33 @@ proptest! {
         text.extend(&bytes);
         std::fs::write(file.path(), zstd::bulk::compress(&text, 1).unwrap()).unwrap();
         prop_assert!(Recording::open(file.path()).unwrap().count() <= bytes.len());
+    }
+}
+
+#[test]
+fn what_was_noted_after_the_last_evaluation_is_in_the_report_of_a_replay_as_in_the_live_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.hwr");
+    let header = header();
+    let mut recorder = Recorder::create(&file, &header).expect("a recorder");
+    let mut live = Engine::new(header.settings_in_force(), Baselines::default());
+    let act = |at, kind| Input::Act(OperatorAct { at: Moment(at), kind });
+    for input in [
+        act(500, ActKind::Mark("canary".into())),
+        Input::Tick(Moment(1_000)),
+        act(1_500, ActKind::Note("cache off".into())),
+    ] {
+        recorder.record(&input).expect("written");
+        live.take(&input);
+    }
+    recorder.flush().expect("written");
+    let mut player = Player::new(Tape::File(file)).expect("a player");
+    while player.advance().expect("an input") {}
+    let replayed = player.snapshot().expect("an evaluation");
+    let told = live.snapshot().expect("an evaluation");
+    for format in [Format::Json, Format::Text, Format::Markdown] {
+        let text = render(&replayed, format);
+        assert_eq!(text, render(&told, format));
+        assert!(text.contains("canary") && text.contains("cache off"), "{text}");
     }
 }

@@ -147,7 +147,8 @@ impl Line {
             Some(load) => load.value,
             None => own(self)?,
         };
-        Some(load / self.link?)
+        // Bursts within a sample can be more than a link carries; nobody believes a link that is fuller than full.
+        Some((load / self.link?).min(1.0))
     }
 
     /// `features#2`, or `primary` and `replica`.

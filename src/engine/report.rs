@@ -1,11 +1,17 @@
 //! What a triage says: the stable shape behind `headwater triage --format json` and every screen.
 
+mod conclusion;
+mod note;
+
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Unit;
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
+
+pub use conclusion::Conclusion;
+pub use note::{Note, NoteKind};
 
 /// The version of [`Report`]'s shape; it changes only when a field's meaning does.
 pub const SCHEMA: u32 = 1;
@@ -39,32 +45,10 @@ pub struct Report {
     pub next_step: String,
     /// What the observation costs.
     pub cost: Cost,
-}
-
-/// What a triage comes to; the exit code of `headwater triage`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Conclusion {
-    /// A subject is guilty: 1.
-    Guilty,
-    /// Nothing is guilty and every configured source gave fresh data: 0.
-    Clear,
-    /// Nothing is guilty, but the symptom or a component with a configured source gave no data: 2.
-    Blind,
-    /// No target answered: 69.
-    NoTarget,
-}
-
-impl Conclusion {
-    /// The process exit code.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Clear => 0,
-            Self::Guilty => 1,
-            Self::Blind => 2,
-            Self::NoTarget => 69,
-        }
-    }
+    /// What the operator marked and noted, in the order of time. Only a report that is written has it, and only when
+    /// there is any: a triage says nothing about it, and a snapshot has it as its acts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
 }
 
 /// The form of the failure, with the numbers that say so.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::metric::Metric;
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
-use crate::report::Report;
+use crate::report::{Note, Report};
 use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::store::{History, Seen};
@@ -96,6 +96,13 @@ impl Snapshot {
     pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
         let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
         (seen.at >= self.at - self.settings.stale_after()).then_some(seen)
+    }
+
+    /// The report as it is written, with what the operator marked and noted.
+    pub fn written(&self) -> Report {
+        let mut notes: Vec<Note> = self.acts.iter().map(Note::of).collect();
+        notes.sort_by_key(|note| note.at);
+        Report { notes, ..(*self.report).clone() }
     }
 
     /// Since when no target gives anything any more, though some did; `None` while any does.

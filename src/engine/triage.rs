@@ -40,6 +40,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
         suspects,
         exonerated,
         unknown,
+        notes: vec![],
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::metric::Unit;
 use crate::quantity;
 use crate::report::{
-    BaselineFrom, Conclusion, Confidence, Cost, Exonerated, Report, ShapeKind, Since, SubjectVerdict,
-    Suspect, Unjudged, Verdict,
+    BaselineFrom, Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since,
+    SubjectVerdict, Suspect, Unjudged, Verdict,
 };
 use crate::{Moment, Snapshot, Subject};
 
@@ -122,10 +122,22 @@ pub fn address(snapshot: &Snapshot, subject: &Subject) -> Option<String> {
     primary.subject.address().map(str::to_owned)
 }
 
-/// The chain as one line: `p99 2.41 s < feature load 1.6 s (70 %) < ...`.
+/// The chain as one line, effects before causes: `p99 2.41 s <- feature load mean 1.6 s (70 % of all stages) <- ...`.
 pub fn chain(report: &Report) -> Option<String> {
     let links: Vec<&str> = report.chain.iter().map(|link| link.text.as_str()).collect();
-    (!links.is_empty()).then(|| links.join(" < "))
+    (!links.is_empty()).then(|| links.join(" <- "))
+}
+
+/// What the operator marked and noted, one a line: `14:07:05 UTC note: cache off`.
+pub fn notes(report: &Report) -> impl Iterator<Item = String> {
+    report.notes.iter().map(|note| {
+        let kind = match note.kind {
+            NoteKind::Mark => "mark",
+            NoteKind::Note => "note",
+        };
+        let text = if note.text.is_empty() { String::new() } else { format!(": {}", note.text) };
+        format!("{} UTC {kind}{text}", note.at.clock())
+    })
 }
 
 /// The numbers of a suspect, one a line: metric, value, limit, and what it is compared with.

@@ -80,8 +80,12 @@ impl Player {
                 inputs.push(input);
                 if let Some(at) = tick {
                     self.upcoming = Some((inputs, at));
-                    break;
+                    return Ok(Some(at));
                 }
+            }
+            // What was noted after the last evaluation belongs into its report all the same.
+            for act in inputs.iter().filter(|input| matches!(input, Input::Act(_))) {
+                self.engine.take(act);
             }
         }
         Ok(self.upcoming.as_ref().map(|(_, at)| *at))

@@ -1,13 +1,13 @@
 //! A snapshot with everything in it, for the tests of the report's forms.
 
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Fault, FaultKind, Node, NodeHealth, Shard, Topology};
+use headwater_engine::reading::{ActKind, Fault, FaultKind, Node, NodeHealth, OperatorAct, Shard, Topology};
 use headwater_engine::report::{
     BaselineFrom, Conclusion, Confidence, Cost, Evidence, Exonerated, KeyEvidence, Link, Report, Rival, Role,
     SCHEMA, Shape, ShapeKind, Since, SubjectVerdict, Suspect, Symptom, Unjudged, Verdict,
 };
 use headwater_engine::snapshot::SourceState;
-use headwater_engine::{Moment, Snapshot, Subject};
+use headwater_engine::{Moment, RemoteText, Snapshot, Subject};
 
 /// 14:07:05 on some day.
 pub(super) const AT: Moment = Moment(50_825_000);
@@ -18,6 +18,10 @@ pub(super) fn subject(text: &str) -> Subject {
 
 fn number(metric: &str, value: f64, unit: Unit) -> Evidence {
     Evidence { metric: metric.into(), value, unit, limit: None, baseline: None, baseline_from: None, at: AT }
+}
+
+fn act(at: i64, kind: ActKind) -> OperatorAct {
+    OperatorAct { at: Moment(at), kind }
 }
 
 /// The incident of the design's own example.
@@ -77,13 +81,18 @@ pub(super) fn incident() -> Snapshot {
             row("redis/features#0", Verdict::Innocent, "97.6 kB/s, 0.39 % of its link", Some(12.0)),
         ],
         suspects: vec![suspect],
-        chain: vec![link("p99 2.41 s"), link("feature load 1.6 s (70 %)"), link("#2 link full")],
+        chain: vec![
+            link("p99 2.41 s"),
+            link("feature load mean 1.6 s (70 % of all stages)"),
+            link("#2 link full"),
+        ],
         exonerated: ["redis/features#0", "redis/features#1"]
             .map(|name| Exonerated { subject: subject(name), by: vec!["shard-hot".into(), "big-key".into()] })
             .into(),
         unknown: vec![Unjudged { subject: subject("gpu/ranker"), missing: "no source".into() }],
         next_step: "confirm the keys, then cache them for 30 s near the reader".into(),
         cost: Cost { redis_commands_per_node_per_s: 2.0, bytes_per_s: 54_100.0 },
+        notes: vec![],
     };
     let shard = subject("redis/features#2");
     let node = Node {
@@ -108,6 +117,11 @@ pub(super) fn incident() -> Snapshot {
             dialects: vec![],
             unavailable: vec![("SLOWLOG".into(), "the ACL user may not".into())],
         }]
+        .into(),
+        acts: [
+            act(50_820_000, ActKind::Note("cache |off|".into())),
+            act(50_823_000, ActKind::Mark(RemoteText::new(""))),
+        ]
         .into(),
         ..Snapshot::of(report)
     }

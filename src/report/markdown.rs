@@ -6,7 +6,7 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
+    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names, notes,
     shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
@@ -18,7 +18,7 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
 }
 
 fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
-    let report = &snapshot.report;
+    let report = &snapshot.written();
     let headline = headline_of(snapshot);
     writeln!(out, "# {} at {} UTC: {headline}\n", escaped(&report.name), report.at.clock())?;
     writeln!(out, "**{}**: {}\n", shape_words(report.shape.kind), escaped(&report.shape.sentence))?;
@@ -39,6 +39,14 @@ fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
         writeln!(out, "**Chain:** {}\n", escaped(&chain))?;
     }
     writeln!(out, "**Next:** {}\n", escaped(&report.next_step))?;
+    let notes: Vec<String> = notes(report).collect();
+    if !notes.is_empty() {
+        writeln!(out, "## Notes\n")?;
+        for note in notes {
+            writeln!(out, "- {}", escaped(&note))?;
+        }
+        writeln!(out)?;
+    }
     rest(out, report)?;
     for line in unavailable(snapshot) {
         writeln!(out, "Not read: {}", escaped(&line))?;
@@ -135,9 +143,14 @@ mod tests {
         - redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
         - or `network-path`: bytes at the limit on this node only
 
-        **Chain:** p99 2.41 s &lt; feature load 1.6 s (70 %) &lt; \#2 link full
+        **Chain:** p99 2.41 s &lt;- feature load mean 1.6 s (70 % of all stages) &lt;- \#2 link full
 
         **Next:** confirm the keys, then cache them for 30 s near the reader
+
+        ## Notes
+
+        - 14:07:00 UTC note: cache \|off\|
+        - 14:07:03 UTC mark
 
         ## Innocent
 

@@ -5,7 +5,7 @@ use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
     Layout, address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names,
-    shape_words, span, troubles, unavailable, unjudged, verdict_word,
+    notes, shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -14,7 +14,7 @@ const WIDTH: usize = 80;
 const INDENT: usize = 9;
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
-    let report = &snapshot.report;
+    let report = &snapshot.written();
     let mut out = Layout::new(WIDTH);
     out.hang("", 0, &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline_of(snapshot)));
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
@@ -42,6 +42,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
         out.hang(label, INDENT, &format!("{}: {missing}", names(&subjects)));
     }
     out.hang("next", INDENT, &report.next_step);
+    for (row, note) in notes(report).enumerate() {
+        out.hang(if row == 0 { "notes" } else { "" }, INDENT, &note);
+    }
     verdicts(&mut out, report);
     out.blank();
     for (row, line) in unavailable(snapshot).into_iter().enumerate() {
@@ -124,10 +127,13 @@ mod tests {
                - redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
                ? or network-path: bytes at the limit on this node only
 
-        chain    p99 2.41 s < feature load 1.6 s (70 %) < #2 link full
+        chain    p99 2.41 s <- feature load mean 1.6 s (70 % of all stages) <- #2 link
+                 full
         innocent redis/features#0 #1: clear of shard-hot, big-key
         unknown  gpu/ranker: no source
         next     confirm the keys, then cache them for 30 s near the reader
+        notes    14:07:00 UTC note: cache |off|
+                 14:07:03 UTC mark
 
         verdict  subject           why
         guilty   redis/features#2  see above

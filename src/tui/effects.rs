@@ -38,30 +38,39 @@ impl<F: Face> Run<F> {
                 None => self.say("there is no report yet", false),
             },
             Effect::Export => self.export(),
-            Effect::Mark(text) => self.act(ActKind::Mark(RemoteText::new(&text))),
-            Effect::Note(text) => self.act(ActKind::Note(RemoteText::new(&text))),
-            Effect::Scan(shard) => self.order(Order::Scan(shard)),
-            Effect::PauseScan(shard) => self.order(Order::PauseScan(shard)),
-            Effect::CancelScan(shard) => self.order(Order::CancelScan(shard)),
-            Effect::Play(play) => self.order(Order::Play(play)),
+            Effect::Mark(text) => self.act("marked", ActKind::Mark(RemoteText::new(&text))),
+            Effect::Note(text) => self.act("noted", ActKind::Note(RemoteText::new(&text))),
+            Effect::Scan(shard) => self.ordered(Order::Scan(shard)),
+            Effect::PauseScan(shard) => self.ordered(Order::PauseScan(shard)),
+            Effect::CancelScan(shard) => self.ordered(Order::CancelScan(shard)),
+            Effect::Play(play) => self.ordered(Order::Play(play)),
         }
         None
+    }
+
+    /// Keeps what the operator did, at the time that it is where the feed is, and says what becomes of it.
+    fn act(&mut self, done: &str, kind: ActKind) {
+        let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
+        if self.order(Order::Act(OperatorAct { at, kind })) {
+            self.say(format!("{done} at {} UTC; it will stand in the report", at.clock()), false);
+        }
     }
 
     fn say(&mut self, text: impl Into<String>, is_error: bool) {
         self.face.say(Notice { text: text.into(), is_error });
     }
 
-    fn order(&mut self, order: Order) {
-        if self.feed.orders.try_send(order).is_err() {
-            self.say("too much was asked for at once: try again", true);
-        }
+    fn ordered(&mut self, order: Order) {
+        let _ = self.order(order);
     }
 
-    /// Keeps what the operator did, at the time that it is where the feed is.
-    fn act(&mut self, kind: ActKind) {
-        let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
-        self.order(Order::Act(OperatorAct { at, kind }));
+    /// Gives an order to the feed, or says that it cannot; returns whether it was given.
+    fn order(&mut self, order: Order) -> bool {
+        let is_given = self.feed.orders.try_send(order).is_ok();
+        if !is_given {
+            self.say("too much was asked for at once: try again", true);
+        }
+        is_given
     }
 
     fn take_mouse(&mut self, has_mouse: bool) -> Option<Leave> {

@@ -28,7 +28,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     keys      user:profile:8812 1.8 MB on redis/features#2, slot 9: big string
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
               redis.answer_time 41 ms, its peers 0.6 ms
-              redis.busy 5 %
+              redis.cpu.main_thread 5 %
               bytes of user:profile:8812 1.8 MB, limit 524 kB
     lines 1 to 6 of 19   pagedown: further   pageup: back
     "#);
@@ -93,7 +93,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     keys      user:profile:8812 1.8 MB on redis/features#2, slot 9: big string
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
               redis.answer_time 41 ms, its peers 0.6 ms
-              redis.busy 5 %
+              redis.cpu.main_thread 5 %
               bytes of user:profile:8812 1.8 MB, limit 524 kB
     big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or go on, x: end
               1.8 MB user:profile:8812 string, slot 9
@@ -186,4 +186,14 @@ fn a_scan_is_asked_for_with_its_cost_and_steered_while_it_runs() {
         assert_eq!(matches!(stage.act(Action::CancelScan), Outcome::Refused(_)), is_over);
         assert!(stage.drawn(100, 40).contains("user:profile:8812"));
     }
+}
+
+#[test]
+fn no_link_is_fuller_than_full() {
+    let mut world = incident(4);
+    world.go_on(10, 27e6, 0.041);
+    let drawn = stage(&world.snapshot()).drawn(80, 12);
+    let row = drawn.lines().find(|line| line.contains("suspect  features#2")).unwrap().to_owned();
+    assert!(row.contains(" 100 % ") && row.contains("27 MB/s"), "{row}");
+    assert!(drawn.contains("max 100 % on #2") && !drawn.contains("108 %"), "{drawn}");
 }

@@ -88,7 +88,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             if let Some(missing) = scene.unseen_primary(shard, |node| link_load(scene, node)) {
                 return Judgement::Unknown(missing);
             }
-            return Judgement::Clear(format!("{shown}, {} of its link", show(share, Unit::Ratio)));
+            return Judgement::Clear(format!("{shown}, {} of its link", share_of_link(share)));
         }
         let part = part_in_it(scene, &node);
         if part < limits.of("part") {
@@ -100,7 +100,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             format!(
                 "{shown} at {}, {} of its {} link{}",
                 node.address().unwrap_or("its node"),
-                show(share, Unit::Ratio),
+                share_of_link(share),
                 show(link, Unit::BytesPerSecond),
                 answers_sentence(&answers, shard),
             ),
@@ -111,6 +111,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         .judged();
     }
     judge_without_link(scene, shard, limits, &Undeclared { node, bytes, answers })
+}
+
+/// A share of a link in words: bursts within a sample can be more than a link carries over a second, and nobody believes
+/// a link that is fuller than full. Judged is what was measured.
+fn share_of_link(share: f64) -> String {
+    show(share.min(1.0), Unit::Ratio)
 }
 
 /// A node that sends nothing is still looked at when its host's link is full.
@@ -262,9 +268,6 @@ fn with_answers(
         let peers = others.map(|typical| Baseline::new(typical, BaselineFrom::Peers));
         evidence(REDIS_ANSWER_TIME, seen, None, peers)
     }));
-    numbers.extend(
-        super::shard_hot::node_busy(scene, node)
-            .map(|seen| super::shard_hot::busy_evidence(seen, None, None)),
-    );
+    numbers.extend(super::shard_hot::busy_evidence(scene, node, None, None));
     numbers
 }

@@ -2,7 +2,7 @@
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
-use crate::metric::{REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
+use crate::metric::{Metric, REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
 use crate::quantity::{show, times};
 use crate::report::{BaselineFrom, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
@@ -63,9 +63,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Clear(format!("{shown} busy, the others' median {}", show(others, Unit::Ratio)));
     }
     let peers = Baseline::new(others, BaselineFrom::Peers);
-    let mut numbers = vec![busy_evidence(busy, Some(limit), Some(peers))];
-    numbers.extend(scene.present(&node, REDIS_CPU).map(|seen| evidence(REDIS_CPU, seen, None, None)));
-    numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
+    let mut numbers = Vec::from_iter(busy_evidence(scene, &node, Some(limit), Some(peers)));
+    numbers.extend(other_busy_evidence(scene, &node));
     numbers
         .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));
     numbers.extend(group.evenness().map(|evenness| {
@@ -88,14 +87,30 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
 /// How busy a node's executing thread is: the greater of its CPU and of its time executing commands. The first
 /// misses nothing but waits, the second is immune to busy-waiting threads.
 pub(super) fn node_busy(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
-    let cpu = scene.present(node, REDIS_CPU);
-    let exec = scene.present(node, REDIS_EXEC);
-    cpu.into_iter().chain(exec).max_by(|one, other| one.value.total_cmp(&other.value))
+    busier(scene, node).map(|(_, seen)| seen)
 }
 
-/// A busy thread as evidence: under its own name, because it may be either of two metrics.
-pub(super) fn busy_evidence(busy: Seen, limit: Option<f64>, healthy: Option<Baseline>) -> Evidence {
-    named_evidence("redis.busy".to_owned(), Unit::Ratio, busy, limit, healthy)
+/// The number of [`node_busy`] as evidence, under the name of the metric that it is of.
+pub(super) fn busy_evidence(
+    scene: &Scene<'_>,
+    node: &Subject,
+    limit: Option<f64>,
+    healthy: Option<Baseline>,
+) -> Option<Evidence> {
+    busier(scene, node).map(|(metric, seen)| evidence(metric, seen, limit, healthy))
+}
+
+/// The busy metric that is not in the evidence yet.
+pub(super) fn other_busy_evidence(scene: &Scene<'_>, node: &Subject) -> Option<Evidence> {
+    let (said, _) = busier(scene, node)?;
+    let other = [REDIS_CPU, REDIS_EXEC].into_iter().find(|metric| *metric != said)?;
+    scene.present(node, other).map(|seen| evidence(other, seen, None, None))
+}
+
+fn busier(scene: &Scene<'_>, node: &Subject) -> Option<(Metric, Seen)> {
+    let seen =
+        [REDIS_CPU, REDIS_EXEC].into_iter().filter_map(|metric| Some((metric, scene.present(node, metric)?)));
+    seen.max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
 }
 
 fn busy_shards(scene: &Scene<'_>, cluster: &Subject) -> std::rc::Rc<crate::peers::Peers> {

@@ -1,8 +1,8 @@
 //! A Redis node's one executing thread has no time left.
 
-use super::shard_hot::{busy_evidence, node_busy, others_sentence};
+use super::shard_hot::{busy_evidence, node_busy, other_busy_evidence, others_sentence};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, Unit};
+use crate::metric::{REDIS_COMMANDS, Unit};
 use crate::quantity::show;
 use crate::report::Role;
 use crate::scene::{Scene, evidence};
@@ -43,9 +43,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         }
         return Judgement::Clear(format!("busiest node uses {shown} of its executing thread"));
     }
-    let mut numbers = vec![busy_evidence(busy, Some(limits.of("cpu")), None)];
-    numbers.extend(scene.present(&node, REDIS_CPU).map(|seen| evidence(REDIS_CPU, seen, None, None)));
-    numbers.extend(scene.present(&node, REDIS_EXEC).map(|seen| evidence(REDIS_EXEC, seen, None, None)));
+    let mut numbers = Vec::from_iter(busy_evidence(scene, &node, Some(limits.of("cpu")), None));
+    numbers.extend(other_busy_evidence(scene, &node));
     numbers
         .extend(scene.present(&node, REDIS_COMMANDS).map(|seen| evidence(REDIS_COMMANDS, seen, None, None)));
     Breach::new(

@@ -20,7 +20,7 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[S
     links.extend(stage.map(|stage| Link {
         subject: service.clone(),
         text: format!(
-            "{} {} ({})",
+            "{} mean {} ({} of all stages)",
             stage.name.as_str().replace('_', " "),
             show(stage.mean, Unit::Seconds),
             show(stage.share, Unit::Ratio)
@@ -38,7 +38,7 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[S
         links.extend(slowest.map(|(name, p99)| Link {
             subject: service.clone(),
             text: format!(
-                "{} {}{}",
+                "{} p99 {}{}",
                 name.map_or("read".to_owned(), |name| name.as_str().to_owned()),
                 p99.sign(),
                 show(p99.number(), Unit::Seconds)

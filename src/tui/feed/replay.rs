@@ -165,6 +165,8 @@ impl Replay {
             return;
         }
         self.is_over = true;
+        // With it come the acts after the last evaluation.
+        self.outlet.snapshots.send_replace(self.player.snapshot());
         match error {
             Some(error) => self.outlet.say(error.to_string(), true),
             None if self.player.is_cut() => {
