@@ -15,6 +15,9 @@ pub(crate) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> O
     let snapshot = view.snapshot;
     let refused = |why: String| Outcome::Refused(why);
     let Some(shard) = shard else { return refused("no shard is under the cursor".to_owned()) };
+    if view.is_replay {
+        return refused("a recording cannot be asked anything new: no scan".to_owned());
+    }
     if snapshot.gone_back_from.is_some() {
         let live = view.keys.key_of(Action::Live);
         return refused(format!("this is the past: return to the present first ({live})"));

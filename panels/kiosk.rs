@@ -126,7 +126,13 @@ impl Kiosk {
         if let Some(snapshot) = shown.newest.filter(|_| !rest.is_empty()) {
             // Nobody can press a key here, so none is offered.
             let keys = Keymap::default();
-            let view = View { snapshot, now: shown.now, palette: shown.palette, keys: &keys };
+            let view = View {
+                snapshot,
+                now: shown.now,
+                palette: shown.palette,
+                keys: &keys,
+                is_replay: shown.status.is_replay(),
+            };
             self.panels[place].draw(&view, rest, buffer);
         }
     }

@@ -88,7 +88,7 @@ impl Panel for Overview {
             true => (hint(view), None),
             false => (None, hint(view)),
         };
-        self.offered = search::offered(snapshot);
+        self.offered = search::offered(view);
         let lines = verdict::lines(view, within);
         let dependencies = dependencies::rows(snapshot);
         let rows = shared_out(&lines, dependencies.len(), palette, area);

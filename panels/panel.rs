@@ -39,6 +39,8 @@ pub struct View<'a> {
     pub palette: &'a Palette,
     /// Which key does what, for hints; none where nobody can press any, and then nothing is said of keys.
     pub keys: &'a Keymap,
+    /// Whether a recording is played, which cannot be asked anything new.
+    pub is_replay: bool,
 }
 
 /// A panel with its own view state: cursor, order, filter, what is drilled into.

@@ -175,7 +175,13 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     fn with<T>(&mut self, run: impl FnOnce(&mut dyn Panel, &View<'_>) -> T) -> T {
         let (palette, keys) = (Palette::mono(Glyphs::Unicode), keymap());
-        let view = View { snapshot: self.snapshot, now: self.snapshot.at, palette: &palette, keys: &keys };
+        let view = View {
+            snapshot: self.snapshot,
+            now: self.snapshot.at,
+            palette: &palette,
+            keys: &keys,
+            is_replay: false,
+        };
         run(self.panel.as_mut(), &view)
     }
 

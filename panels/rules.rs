@@ -103,7 +103,7 @@ impl Panel for Rules {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
         let rows = rows(view.snapshot);
-        self.settle(&rows);
+        self.settle(&rows, view.snapshot);
         if let Some(row) = self.opened_row(&rows) {
             if let Some(rule) = by_id(row.state().rule) {
                 let lines = explanation::lines(rule, row, &rows, view.snapshot);
@@ -134,7 +134,7 @@ impl Panel for Rules {
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = rows(view.snapshot);
-        self.settle(&rows);
+        self.settle(&rows, view.snapshot);
         if self.opened.is_some() {
             if action == Action::Back {
                 self.opened = None;
@@ -189,12 +189,21 @@ impl Panel for Rules {
 }
 
 impl Rules {
-    /// Puts the cursor on the worst row of the subject that was asked for, and forgets a row that has gone.
-    fn settle(&mut self, rows: &[Line]) {
-        if let Some(wanted) = self.wanted.take()
-            && let Some(row) = rows.iter().find(|row| wanted.contains(&row.state().subject))
-        {
-            self.table.select(row.id());
+    /// Puts the cursor on the row that accuses the subject that was asked for, else on its worst one, and forgets a row
+    /// that has gone.
+    fn settle(&mut self, rows: &[Line], snapshot: &Snapshot) {
+        if let Some(wanted) = self.wanted.take() {
+            // A symptom fires too, but whoever asks for a suspect wants to know what convicts it.
+            let suspect = snapshot.report.suspects.iter().find(|suspect| wanted.contains(&suspect.subject));
+            let accuses = |row: &&Line| {
+                suspect.is_some_and(|suspect| {
+                    row.state().rule == suspect.rule && row.state().subject == suspect.subject
+                })
+            };
+            let worst = || rows.iter().find(|row| wanted.contains(&row.state().subject));
+            if let Some(row) = rows.iter().find(accuses).or_else(worst) {
+                self.table.select(row.id());
+            }
         }
         if self.opened_row(rows).is_none() {
             self.opened = None;

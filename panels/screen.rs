@@ -293,7 +293,13 @@ fn split_below(area: Rect, rows: u16) -> (Rect, Rect) {
 }
 
 fn view<'a>(shown: &Shown<'a>, snapshot: &'a Snapshot) -> View<'a> {
-    View { snapshot, now: shown.now, palette: shown.palette, keys: shown.keys }
+    View {
+        snapshot,
+        now: shown.now,
+        palette: shown.palette,
+        keys: shown.keys,
+        is_replay: shown.status.is_replay(),
+    }
 }
 
 #[cfg(test)]

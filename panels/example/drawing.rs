@@ -34,7 +34,7 @@ pub(crate) fn drawn(
     height: u16,
 ) -> String {
     let keys = keys();
-    let view = View { snapshot, now: snapshot.at, palette, keys: &keys };
+    let view = View { snapshot, now: snapshot.at, palette, keys: &keys, is_replay: false };
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     panel.draw(&view, buffer.area, &mut buffer);
     text_of(&buffer)

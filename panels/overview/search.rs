@@ -11,7 +11,8 @@ use crate::panel::{Outcome, View};
 
 const LABEL: &str = "which key?";
 
-/// What is said of it; nothing where no key is in question, and of the past, in which nothing can be looked for.
+/// What is said of it; nothing where no key is in question, and of the past and of a recording nothing that could be
+/// looked for.
 pub(super) fn line(view: &View<'_>) -> Option<Line> {
     let snapshot = view.snapshot;
     if snapshot.gone_back_from.is_some() {
@@ -21,7 +22,7 @@ pub(super) fn line(view: &View<'_>) -> Option<Line> {
         let text = format!("scan of {}: {}", scan.shard, running_words(scan, view.keys));
         return Some(Line::new(Weight::Core, LABEL, text));
     }
-    if let Some(shard) = snapshot.scans_wanted.first() {
+    if let Some(shard) = snapshot.scans_wanted.first().filter(|_| !view.is_replay) {
         let key = view.keys.key_of(Action::Scan);
         let text = format!("{key} looks for big keys on {shard}; reads only, 1 % of a core");
         return (!key.is_empty())
@@ -53,10 +54,11 @@ pub(super) fn steer(action: Action, view: &View<'_>) -> Outcome {
 }
 
 /// What the overview takes, with the actions that [`steer`] can do something about now.
-pub(super) fn offered(snapshot: &Snapshot) -> &'static [Action] {
-    if running(snapshot).is_some() {
+pub(super) fn offered(view: &View<'_>) -> &'static [Action] {
+    let snapshot = view.snapshot;
+    if running(snapshot).is_some() && !view.is_replay {
         &[Action::PauseScan, Action::CancelScan, Action::Open, Action::Up, Action::Down]
-    } else if snapshot.scans_wanted.is_empty() {
+    } else if view.is_replay || snapshot.scans_wanted.is_empty() {
         &[Action::Open, Action::Up, Action::Down]
     } else {
         &[Action::Scan, Action::Open, Action::Up, Action::Down]

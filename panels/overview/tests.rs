@@ -66,7 +66,7 @@ fn what_moves_the_cursor_and_opens_is_named_whatever_can_be_scanned() {
 }
 
 fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {
-    View { snapshot, now: snapshot.at, palette, keys }
+    View { snapshot, now: snapshot.at, palette, keys, is_replay: false }
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_is_copied_is_the_verdict_in_two_lines() {
     let copied = Overview::default().copied(&view(&snapshot, &palette, &keys)).unwrap();
     insta::assert_snapshot!(copied, @r#"
     ranker-prod 14:08:45 UTC: GUILTY redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
-    p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full < user:profile:8812 1.8 MB; next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with UNLINK, never with DEL
+    p99 2.9 s <- feature load mean 1.6 s (98.2 % of all stages) <- GET p99 497 ms <- #2 link full <- user:profile:8812 1.8 MB; next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with UNLINK, never with DEL
     "#);
 }
 
@@ -224,6 +224,10 @@ fn a_scan_is_asked_for_and_steered_here_in_the_words_of_the_shards() {
     };
     let here = act(None, Action::Scan);
     let snapshot = with_scan(None);
+    let replay = View { is_replay: true, ..view(&snapshot, &palette, &keys) };
+    let refused = Outcome::Refused("a recording cannot be asked anything new: no scan".to_owned());
+    assert_eq!(Overview::default().act(Action::Scan, &replay), refused);
+    assert!(search::line(&replay).is_none() && !search::offered(&replay).contains(&Action::Scan));
     let mut shards = (PANELS.iter().find(|row| row.name == "shards").unwrap().make)();
     shards.open(&shard);
     let there = shards.act(Action::Scan, &view(&snapshot, &palette, &keys));
