@@ -14,8 +14,8 @@ fn an_incident_at_80x24() {
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in
                41 ms, its peers in 0.7 ms
                user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
-    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full <
-               user:profile:8812 1.8 MB
+    chain      p99 2.9 s <- feature load mean 1.6 s (98.2 % of all stages) <- GET
+               p99 497 ms <- #2 link full <- user:profile:8812 1.8 MB
     innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
     unknown    gpu/ranker: no source
     next       user:profile:8812: see who reads it and how often: cache it for 30 s
@@ -36,12 +36,12 @@ fn an_incident_at_80x24() {
 fn an_incident_at_60x16_in_ascii() {
     let snapshot = World::after(Trouble::FullLink, 45);
     insta::assert_snapshot!(shown(&snapshot, Glyphs::Ascii, 60, 13), @r"
-    X GUILTY   redis/features#2 (10.0.3.14:6379), high
-               confidence, since 14:08:03, by shard-bandwidth
+    X GUILTY   redis/features#2 (10.0.3.14:6379), high~
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25~
                user:profile:8812 1.8 MB on redis/features#2,~
-    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497
-               ms < #2 link full < user:profile:8812 1.8 MB
+    chain      p99 2.9 s <- feature load mean 1.6 s (98.2 % of
+               all stages) <- GET p99 497 ms <- #2 link full <-
+               user:profile:8812 1.8 MB
     innocent   queue/ranker, redis/features#0 #1,
                service/ranker, client/load
     unknown    gpu/ranker: no source     +11 not shown: pagedown
@@ -54,20 +54,21 @@ fn an_incident_at_60x16_in_ascii() {
 
 #[test]
 fn an_incident_on_a_wide_screen() {
-    insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 45), @r#"
+    insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 45), @r"
     ─ Verdict ──────────────────────────────────────────────────────────────────────────────────── enter: redis/features#2 on Shards ─
     X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
                user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
                redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
                redis.answer_time 41 ms, its peers 0.7 ms
-               redis.busy 6 %
+               redis.cpu.main_thread 6 %
                bytes of user:profile:8812 1.8 MB, limit 524 kB
                db.client.operation.duration p99 497 ms, limit 50 ms
                hit ratio 98.5 %
     ! SUSPECT  redis/features, medium confidence, since 14:08:01, by access-changed
                17.4 kB read a request, 21x its healthy 845 B
-    chain      p99 2.9 s < feature load 1.6 s (98.2 %) < GET 497 ms < #2 link full < user:profile:8812 1.8 MB
+    chain      p99 2.9 s <- feature load mean 1.6 s (98.2 % of all stages) <- GET p99 497 ms <- #2 link full <- user:profile:8812 1.8
+               MB
     callers    slow only: p99 2.9 s, objective 500 ms, 31x its healthy 95 ms (since 14:08:01)
     innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
     unknown    gpu/ranker: no source
@@ -93,7 +94,7 @@ fn an_incident_on_a_wide_screen() {
     ─ Time, 5 s a cell ────────────────────────────────────────────────────────────── X incident  ! suspect  ? not all seen  . clear ─
                                                                                                     ?.......................!XXXXXXXXX
                                                                                                     14:06:01 began 14:08:01 ^
-    "#);
+    ");
 }
 
 #[test]
