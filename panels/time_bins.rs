@@ -77,6 +77,10 @@ impl TimeBins {
             if end > before.0 && began.contains(&Some(bin)) {
                 continue;
             }
+            // Its worst may be later than the moment shown; whole points, where there are any, do without it.
+            if end.saturating_sub(1) > until.0 {
+                continue;
+            }
             let end = end.min(before.0);
             while at < end {
                 put(self.place(Moment(at)), value);
@@ -127,6 +131,28 @@ mod tests {
         let cells = bins.worst(trace, Moment(200_000), Bad::High);
         assert_eq!(cells.iter().position(Option::is_some), Some(9), "{cells:?}");
         assert_eq!(cells.iter().flatten().count(), 20);
+    }
+
+    #[test]
+    fn a_bin_that_ends_after_the_moment_shown_does_not_tell_what_came_later() {
+        let node: Subject = "redis/a#0@h:1".parse().unwrap();
+        // So little memory that no point is left of the moment that is gone back to.
+        let mut store = Store::new(Duration::from_secs(1), 4_096);
+        for second in 0..1_000 {
+            let at = Moment(second * 1_000);
+            let mut reading = Reading::new(node.clone(), at);
+            let value = if at < Moment(605_000) { 1.0 } else { 9.0 };
+            reading.sample(&node, REDIS_MEMORY, Value::Gauge(value));
+            store.take(&reading, false, None);
+        }
+        let history = store.history();
+        let trace = history.trace(&node, REDIS_MEMORY, None).unwrap();
+        assert!(trace.oldest().unwrap().at > Moment(610_000));
+        let until = Moment(603_000);
+        let bins = TimeBins::covering(Moment(400_000), until, 60);
+        let cells = bins.worst(trace, until, Bad::High);
+        assert!(cells.iter().flatten().count() > 10, "{cells:?}");
+        assert!(cells.iter().flatten().all(|value| *value < 2.0), "{cells:?}");
     }
 
     #[test]
