@@ -57,7 +57,7 @@ static COLUMNS: &[Column<Line>] = &[
         cell: |line| {
             let state = line.stands();
             let shown = format!("{} {}", state.glyph, state.word);
-            Cell::text(state.word).shown(shown).colored(state.role)
+            Cell::text(state.word).shown(shown).colored(state.role).ranked(line.rank())
         },
         draw: None,
     },

@@ -57,7 +57,7 @@ static COLUMNS: &[Column<Line>] = &[
         rank: 0,
         cell: |line| {
             let shown = format!("{} {}", line.state.glyph(), line.state.word());
-            Cell::text(line.state.word()).shown(shown).colored(line.state.role())
+            Cell::text(line.state.word()).shown(shown).colored(line.state.role()).ranked(line.state as u8)
         },
         draw: None,
     },

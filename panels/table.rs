@@ -109,9 +109,9 @@ impl<R: Row> Table<R> {
             return kept.collect();
         };
         // Each value is asked for once: there may be thousands of rows, at every frame.
-        let mut valued: Vec<(&R, FieldValue<'_>)> = kept.map(|row| (row, (column.cell)(row).value)).collect();
-        valued.sort_by(|(one, value), (other, other_value)| {
-            let order = compare(value, other_value);
+        let mut valued: Vec<(&R, Cell<'_>)> = kept.map(|row| (row, (column.cell)(row))).collect();
+        valued.sort_by(|(one, cell), (other, other_cell)| {
+            let order = compare(cell, other_cell);
             one.group().cmp(&other.group()).then(if is_reversed { order.reverse() } else { order })
         });
         valued.into_iter().map(|(row, _)| row).collect()
@@ -183,8 +183,18 @@ impl<R: Row> Table<R> {
 
     fn sort_by_next(&mut self) {
         let from = self.order.map_or(0, |(place, _)| place + 1);
-        let next = (from..self.columns.len()).find(|place| !self.is_left_out(*place));
+        let next = (from..self.columns.len()).find(|place| self.is_to_sort_by(*place));
         self.order = next.map(|next| (next, false));
+    }
+
+    /// Whether a column is in sight, so that its order can be seen, and is more than a drawing.
+    fn is_to_sort_by(&self, place: usize) -> bool {
+        let is_in_sight = if self.area.is_empty() {
+            !self.is_left_out(place)
+        } else {
+            self.layout(self.area.width).iter().any(|(shown, ..)| *shown == place)
+        };
+        is_in_sight && self.columns.get(place).is_some_and(|column| column.draw.is_none())
     }
 
     fn is_left_out(&self, place: usize) -> bool {
@@ -192,9 +202,13 @@ impl<R: Row> Table<R> {
     }
 }
 
-/// The worst first: great numbers, then small ones, then what nobody knows; words by the alphabet.
-fn compare(one: &FieldValue<'_>, other: &FieldValue<'_>) -> Ordering {
-    match (one, other) {
+/// The worst first: words by their own order or else by the alphabet; great numbers, then small ones, then what nobody
+/// knows.
+fn compare(one: &Cell<'_>, other: &Cell<'_>) -> Ordering {
+    if let (Some(one), Some(other)) = (one.rank, other.rank) {
+        return one.cmp(&other);
+    }
+    match (&one.value, &other.value) {
         (FieldValue::Number(one), FieldValue::Number(other)) => other.total_cmp(one),
         (FieldValue::Text(one), FieldValue::Text(other)) => one.cmp(other),
         (FieldValue::Absent, FieldValue::Absent) => Ordering::Equal,

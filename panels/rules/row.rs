@@ -38,7 +38,7 @@ pub(super) struct Line {
     id: String,
     all: Arc<[RuleState]>,
     place: usize,
-    rank: usize,
+    rank: u8,
     settings: Arc<Settings>,
 }
 
@@ -50,7 +50,12 @@ impl Line {
 
     /// The row of its state.
     pub(super) fn stands(&self) -> &'static StateRow {
-        &STATES[self.rank]
+        &STATES[usize::from(self.rank)]
+    }
+
+    /// The place of its state; 0 is the worst.
+    pub(super) fn rank(&self) -> u8 {
+        self.rank
     }
 
     /// The limits in force on this subject, in one line; a star marks what is not the default.
@@ -96,7 +101,7 @@ pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
             id: format!("{} {}", state.rule, state.subject),
             all: Arc::clone(&snapshot.rules),
             place,
-            rank: STATES.iter().position(|row| row.word == state.state).unwrap_or(STATES.len() - 1),
+            rank: STATES.iter().position(|row| row.word == state.state).unwrap_or(STATES.len() - 1) as u8,
             settings: Arc::clone(&snapshot.settings),
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use headwater_engine::filter::{FieldKind, FieldRow, FieldValue};
+use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::{
     Metric, REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, REDIS_KEYS,
     REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_SLOW, Unit,
@@ -73,7 +73,7 @@ const VERDICT: Column<Line> = Column {
     cell: |line| {
         let verdict = line.verdict();
         let shown = format!("{} {}", glyph_of(verdict), verdict_word(verdict));
-        Cell::text(verdict_word(verdict)).shown(shown).colored(role_of(verdict))
+        Cell::text(verdict_word(verdict)).shown(shown).colored(role_of(verdict)).ranked(verdict as u8)
     },
     draw: None,
 };
@@ -282,7 +282,7 @@ fn number<'a>(
 /// A number that is not what is going on now: no filter and no order takes it for one. A dash where the row does not
 /// say that it is old.
 fn stale<'a>(line: &Line, last: Option<f64>, unit: Unit) -> Cell<'a> {
-    let cell = Cell { value: FieldValue::Absent, text: None, role: ColorRole::Stale };
+    let cell = Cell::number(None).colored(ColorRole::Stale);
     match last.filter(|_| !line.data().is_present()) {
         Some(last) => cell.shown(show(last, unit)),
         None => cell,

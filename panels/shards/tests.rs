@@ -1,6 +1,7 @@
 mod deployments;
 mod edges;
 mod opened;
+mod order;
 
 use headwater_engine::reading::{Event, Fault, FaultKind, Input, KeySize, Reading, Scan, ScanState};
 use headwater_engine::settings::Component;
@@ -196,6 +197,10 @@ fn the_cursor_stands_on_the_accused_until_it_is_moved() {
     stage.act(Action::Bottom);
     assert!(stage.drawn(80, 12).contains("features#39"));
     assert!(stage.copied().unwrap().starts_with("redis/features#39 "));
+    // Sorted by verdict the accused comes first, and not the first word of the alphabet.
+    stage.act(Action::Sort);
+    stage.act(Action::Top);
+    assert!(stage.copied().unwrap().starts_with("redis/features#2 "));
 }
 
 #[test]

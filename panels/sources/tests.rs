@@ -163,3 +163,13 @@ fn a_story_has_no_rows_to_filter() {
     assert_eq!(panel.act(Action::Back, &view), Outcome::Done);
     assert!(!panel.fields().is_empty() && panel.actions().is_empty());
 }
+
+#[test]
+fn sorted_by_state_the_worst_comes_first_and_not_the_first_of_the_alphabet() {
+    let snapshot = World::after(Trouble::Late, 8);
+    let rows = rows(&snapshot);
+    let mut table = Table::new(COLUMNS);
+    table.act(Action::Sort, &rows);
+    let states: Vec<_> = table.arranged(&rows).iter().map(|row| row.state.word()).collect();
+    assert_eq!((states.first(), states.last()), (Some(&"late"), Some(&"fresh")));
+}

@@ -62,23 +62,32 @@ pub struct Cell<'a> {
     pub text: Option<Cow<'a, str>>,
     /// The colour of what it means.
     pub role: ColorRole,
+    /// Its place among words that have an order of their own, from the worst to the best; others stand in that of the
+    /// alphabet.
+    pub rank: Option<u8>,
 }
 
 impl<'a> Cell<'a> {
     /// A number in its column's unit; `None` is drawn as a dash.
     pub fn number(value: Option<f64>) -> Self {
         let value = value.map_or(FieldValue::Absent, FieldValue::Number);
-        Self { value, text: None, role: ColorRole::Text }
+        Self { value, text: None, role: ColorRole::Text, rank: None }
     }
 
     /// Words.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self { value: FieldValue::Text(text.into()), text: None, role: ColorRole::Text }
+        Self { value: FieldValue::Text(text.into()), text: None, role: ColorRole::Text, rank: None }
     }
 
     /// The same in the colour of this role.
     pub fn colored(mut self, role: ColorRole) -> Self {
         self.role = role;
+        self
+    }
+
+    /// The same at this place of its words' own order; 0 is the worst.
+    pub fn ranked(mut self, rank: u8) -> Self {
+        self.rank = Some(rank);
         self
     }
 

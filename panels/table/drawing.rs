@@ -109,7 +109,7 @@ impl<R: Row> Table<R> {
     }
 
     /// Which columns are shown at this width: their place, first cell and width.
-    fn layout(&self, width: u16) -> Vec<(usize, u16, u16)> {
+    pub(super) fn layout(&self, width: u16) -> Vec<(usize, u16, u16)> {
         let least = |column: &Column<R>| match column.width {
             Width::Cells(cells) | Width::Rest(cells) => cells,
         };

@@ -26,7 +26,7 @@ impl Row for Line {
     }
 }
 
-static COLUMNS: &[Column<Line>] = &[
+const COLUMNS_OF: [Column<Line>; 3] = [
     Column {
         field: FieldRow { name: "name", kind: FieldKind::Text, help: "its name" },
         title: "name",
@@ -52,6 +52,8 @@ static COLUMNS: &[Column<Line>] = &[
         draw: None,
     },
 ];
+
+static COLUMNS: &[Column<Line>] = &COLUMNS_OF;
 
 const ROWS: [Line; 4] = [
     Line { id: "a", group: 0, value: Some(0.1) },
@@ -152,4 +154,26 @@ fn a_worse_row_that_comes_later_is_in_sight_until_somebody_moves_the_cursor() {
     table.act(Action::Top, &ROWS[1..]);
     drawn(&mut table, 4, 2);
     assert_eq!(drawn(&mut table, 4, 2), ["name", "b"]);
+}
+
+#[test]
+fn words_with_an_order_of_their_own_stand_in_it_and_only_what_is_in_sight_is_sorted_by() {
+    static RANKED: &[Column<Line>] = &[
+        Column {
+            cell: |line| Cell::text(line.id).ranked(if line.id == "b" { 0 } else { 1 }),
+            ..COLUMNS_OF[0]
+        },
+        Column { draw: Some(|_, _, _, _| {}), ..COLUMNS_OF[1] },
+        Column { ..COLUMNS_OF[2] },
+    ];
+    let mut table = Table::new(RANKED);
+    table.act(Action::Sort, &ROWS);
+    assert_eq!(ids(&table), "bacd");
+    table.act(Action::Sort, &ROWS);
+    assert_eq!(table.order_words(), Some("sorted by more".into()), "a drawing has no order");
+    drawn(&mut table, 11, 3);
+    table.act(Action::Sort, &ROWS);
+    table.act(Action::Sort, &ROWS);
+    table.act(Action::Sort, &ROWS);
+    assert_eq!(table.order_words(), None, "only the name is in sight at this width");
 }
