@@ -53,12 +53,14 @@ pub(super) fn steer(action: Action, view: &View<'_>) -> Outcome {
     }
 }
 
-/// What the overview takes, with the actions that [`steer`] can do something about now.
+/// What the overview takes, with the actions that [`steer`] can do something about now: none of those in the past, and
+/// none in a recording.
 pub(super) fn offered(view: &View<'_>) -> &'static [Action] {
     let snapshot = view.snapshot;
-    if running(snapshot).is_some() && !view.is_replay {
+    let is_past = view.is_replay || snapshot.gone_back_from.is_some();
+    if !is_past && running(snapshot).is_some() {
         &[Action::PauseScan, Action::CancelScan, Action::Open, Action::Up, Action::Down]
-    } else if view.is_replay || snapshot.scans_wanted.is_empty() {
+    } else if is_past || snapshot.scans_wanted.is_empty() {
         &[Action::Open, Action::Up, Action::Down]
     } else {
         &[Action::Scan, Action::Open, Action::Up, Action::Down]

@@ -212,6 +212,8 @@ fn who_does_not_know_the_key_is_told_how_to_find_it_and_how_far_it_is() {
     ");
     let gone_back = Snapshot { gone_back_from: Some(BEGAN), ..(*with_scan(None)).clone() };
     assert!(!shown(&gone_back, Glyphs::Unicode, 80, 24).contains("which key?"), "the past cannot be scanned");
+    assert!(!search::offered(&gone_back).contains(&Action::Scan));
+    assert!(search::offered(&with_scan(None)).contains(&Action::Scan));
 }
 
 #[test]

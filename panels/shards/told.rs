@@ -75,6 +75,10 @@ fn continued(lines: &mut Vec<Told>, label: &str, texts: impl Iterator<Item = Str
 }
 
 fn scanned(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
+    if view.snapshot.gone_back_from.is_some() {
+        lines.push(told("big keys", "scans are not kept for the past"));
+        return;
+    }
     let start = view.keys.key_of(Action::Scan);
     let Some(scan) = scan_of(view.snapshot, shard) else {
         let wanted =

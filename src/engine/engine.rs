@@ -170,9 +170,12 @@ impl Engine {
             report: Arc::new(report),
             rules: states.into(),
             sources: self.world.sources().cloned().collect(),
+            topologies: self.world.shapes(),
+            scans_wanted: scans_wanted.into(),
+            beside_signals: present.iter().map(Signal::beside).collect(),
         };
         self.timeline.push(frame.clone());
-        self.snapshot = Some(Arc::new(self.compose(frame, present, scans_wanted)));
+        self.snapshot = Some(Arc::new(self.compose(frame, present)));
     }
 
     /// The snapshot of the last evaluation, built anew from what is known; what this costs is what screens cost the
@@ -184,11 +187,14 @@ impl Engine {
             report: Arc::clone(&last.report),
             rules: Arc::clone(&last.rules),
             sources: self.world.sources().cloned().collect(),
+            topologies: self.world.shapes(),
+            scans_wanted: last.scans_wanted.as_slice().into(),
+            beside_signals: Arc::default(),
         };
-        Some(self.compose(frame, last.signals.clone(), last.scans_wanted.clone()))
+        Some(self.compose(frame, last.signals.clone()))
     }
 
-    fn compose(&self, frame: Frame, signals: Vec<Signal>, scans_wanted: Vec<Subject>) -> Snapshot {
+    fn compose(&self, frame: Frame, signals: Vec<Signal>) -> Snapshot {
         Snapshot {
             at: frame.at,
             gone_back_from: None,
@@ -196,12 +202,12 @@ impl Engine {
             settings: Arc::clone(&self.settings),
             report: frame.report,
             rules: frame.rules,
-            topologies: self.world.shapes(),
+            topologies: frame.topologies,
             sources: frame.sources,
             signals,
             scans: self.world.scans().cloned().collect(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
-            scans_wanted,
+            scans_wanted: frame.scans_wanted.to_vec(),
             acts: Arc::clone(&self.acts),
             history: self.store.history(),
             timeline: self.timeline.clone(),

@@ -141,10 +141,26 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// The signal as it stood at an earlier moment; its trace goes on to the present.
-    pub(crate) fn back_to(&self, at: Moment) -> Self {
-        Self { now: self.trace.latest_at(at).filter(|seen| at.since(seen.at) < STANDS_FOR), ..self.clone() }
+    /// The signal as it stood at an earlier moment, beside what was known then; its trace goes on to the present.
+    pub(crate) fn back_to(&self, at: Moment, beside: Option<&Beside>) -> Self {
+        let now = self.trace.latest_at(at).filter(|seen| at.since(seen.at) < STANDS_FOR);
+        let Beside { sign, usual } = beside.cloned().unwrap_or_default();
+        Self { now, sign, usual, ..self.clone() }
     }
+
+    /// What is known of its value beside the number.
+    pub(crate) fn beside(&self) -> Beside {
+        Beside { sign: self.sign, usual: self.usual }
+    }
+}
+
+/// What is known of a signal's value beside the number itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Beside {
+    /// The sign before it.
+    sign: &'static str,
+    /// Its usual value.
+    usual: Option<f64>,
 }
 
 /// A value of a signal stands until the next evaluation; after this long there was none.

@@ -122,7 +122,7 @@ impl Snapshot {
     }
 
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
-    /// Topologies and scans are those of today. `None` before the first frame that is kept.
+    /// Scans are not kept for the past, and there are none in it. `None` before the first frame that is kept.
     pub fn back_to(&self, moment: Moment) -> Option<Self> {
         let frame = self.timeline.at(moment)?;
         let before = |at: Moment| at <= frame.at;
@@ -132,7 +132,12 @@ impl Snapshot {
             report: Arc::clone(&frame.report),
             rules: Arc::clone(&frame.rules),
             sources: Arc::clone(&frame.sources),
-            signals: self.signals.iter().map(|signal| signal.back_to(frame.at)).collect(),
+            topologies: Arc::clone(&frame.topologies),
+            signals: (self.signals.iter().enumerate())
+                .map(|(place, signal)| signal.back_to(frame.at, frame.beside_signals.get(place)))
+                .collect(),
+            scans: vec![],
+            scans_wanted: frame.scans_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
             ..self.clone()
@@ -198,5 +203,58 @@ mod tests {
         assert_eq!(total(14_000), Some(9.0));
         assert_eq!(now.total(&service, IN_FLIGHT), None);
         assert_eq!(now.total(&service, REQUESTS), None);
+    }
+
+    #[test]
+    fn the_past_has_its_own_nodes_and_usual_values_and_no_scans() {
+        use crate::reading::{Event, Node, NodeHealth, Scan, ScanState, Shard};
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let cluster: Subject = "redis/a".parse().unwrap();
+        let shard = cluster.shard(0);
+        let topology = |address: &str| Topology {
+            cluster: cluster.clone(),
+            clustered: true,
+            shards: vec![Shard {
+                subject: shard.clone(),
+                slots: vec![(0, 16_383)],
+                nodes: vec![Node {
+                    subject: shard.instance(address),
+                    id: "n".into(),
+                    primary: true,
+                    health: NodeHealth::Online,
+                }],
+            }],
+        };
+        let mut take = |second: i64, event: Option<Event>| {
+            let at = Moment(second * 1_000);
+            let mut reading = Reading::new(cluster.clone(), at);
+            reading.events.extend(event);
+            let service: Subject = "service/a".parse().unwrap();
+            reading.sample(&service, REQUESTS, Value::Gauge(5.0));
+            engine.take(&Input::Reading(reading));
+            engine.take(&Input::Tick(at));
+        };
+        take(0, Some(Event::Topology(topology("h:1"))));
+        (1..60).for_each(|second| take(second, None));
+        take(60, Some(Event::Topology(topology("h:2"))));
+        let scan = Scan {
+            shard: shard.clone(),
+            node: shard.instance("h:2"),
+            scanned: 1,
+            total: 2,
+            state: ScanState::Running,
+            biggest: vec![],
+        };
+        take(61, Some(Event::Scan(scan)));
+        let now = engine.snapshot().unwrap();
+        let then = now.back_to(Moment(10_000)).unwrap();
+        let node = |snapshot: &Snapshot| snapshot.topologies[0].shards[0].nodes[0].subject.to_string();
+        assert_eq!((node(&now), node(&then)), ("redis/a#0@h:2".into(), "redis/a#0@h:1".into()));
+        assert_eq!((now.scans.len(), then.scans.len()), (1, 0));
+        let usual = |snapshot: &Snapshot| {
+            snapshot.signals.iter().find(|signal| signal.row.name == "requests").unwrap().usual
+        };
+        assert!(usual(&now).is_some());
+        assert_eq!(usual(&then), None, "ten seconds make no usual value");
     }
 }

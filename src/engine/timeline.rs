@@ -4,10 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::reading::Topology;
 use crate::report::{Conclusion, Report};
 use crate::settings::DEFAULT_STORE_BUDGET;
+use crate::signal::Beside;
 use crate::snapshot::{RuleState, SourceState};
 use crate::store::BESIDE_HISTORY;
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// Every frame of this last span is kept; of older ones, one every [`THINNED_TO`] and each at which the conclusion
@@ -30,6 +33,12 @@ pub struct Frame {
     pub rules: Arc<[RuleState]>,
     /// Every source's state.
     pub sources: Arc<[SourceState]>,
+    /// The Redis deployments.
+    pub topologies: Arc<[Topology]>,
+    /// Shards on which a big-key scan would have told more.
+    pub scans_wanted: Arc<[Subject]>,
+    /// What is known of each signal beside its number.
+    pub(crate) beside_signals: Arc<[Beside]>,
 }
 
 impl Frame {

@@ -167,6 +167,10 @@ fn a_scan_is_asked_for_with_its_cost_and_steered_while_it_runs() {
         assert!(matches!(stage.act(Action::PauseScan), Outcome::Refused(_)));
         let then = snapshot.back_to(snapshot.at - std::time::Duration::from_secs(30)).unwrap();
         let mut past = Stage { panel: (ROW.make)(), snapshot: &then };
+        past.panel.open(&shard);
+        let drawn = past.drawn(120, 40);
+        assert!(drawn.contains("scans are not kept for the past"), "{drawn}");
+        let mut past = Stage { panel: (ROW.make)(), snapshot: &then };
         assert_eq!(
             past.act(Action::Scan),
             Outcome::Refused("this is the past: return to the present first (L)".into())
