@@ -212,8 +212,9 @@ fn who_does_not_know_the_key_is_told_how_to_find_it_and_how_far_it_is() {
     ");
     let gone_back = Snapshot { gone_back_from: Some(BEGAN), ..(*with_scan(None)).clone() };
     assert!(!shown(&gone_back, Glyphs::Unicode, 80, 24).contains("which key?"), "the past cannot be scanned");
-    assert!(!search::offered(&gone_back).contains(&Action::Scan));
-    assert!(search::offered(&with_scan(None)).contains(&Action::Scan));
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    assert!(!search::offered(&view(&gone_back, &palette, &keys)).contains(&Action::Scan));
+    assert!(search::offered(&view(&with_scan(None), &palette, &keys)).contains(&Action::Scan));
 }
 
 #[test]

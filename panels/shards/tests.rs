@@ -231,23 +231,3 @@ fn the_screen_is_still_while_nothing_changes() {
     let after = world.snapshot();
     assert_eq!(stage(&after).drawn(200, 20), first);
 }
-
-#[test]
-fn numbers_of_the_list_change_every_other_second_and_those_of_the_past_are_of_the_moment() {
-    let mut world = World::new(4, settings(Some(25e6)));
-    world.go_on(60, 3e6, 0.0007);
-    let answer = |snapshot: &Snapshot| {
-        let drawn = stage(snapshot).drawn(80, 12);
-        let row = drawn.lines().find(|line| line.contains("features#2 ")).unwrap();
-        row.split_once(" ms").unwrap().0.rsplit(' ').next().unwrap().to_owned()
-    };
-    let mut shown = vec![];
-    for tens in 1..=4 {
-        world.go_on(1, 3e6, 0.01 * f64::from(tens));
-        shown.push(answer(&world.snapshot()));
-    }
-    assert_eq!(shown, ["0.7", "20", "20", "40"]);
-    let now = world.snapshot();
-    let past = now.back_to(now.at - std::time::Duration::from_secs(1)).unwrap();
-    assert_eq!(answer(&past), "30");
-}
