@@ -8,6 +8,7 @@ mod banner;
 mod bar;
 pub(crate) mod connecting;
 mod head;
+mod notice;
 mod overlay;
 mod status;
 mod travel;
@@ -22,6 +23,7 @@ use crate::action::Action;
 use crate::keys::{Command, Stroke};
 use crate::panel::{Effect, PANELS, Panel, View};
 pub use bar::first_keys;
+pub use notice::Notice;
 use overlay::{Around, Overlay, Step};
 pub use status::{Feed, Shown, Status};
 
@@ -46,15 +48,6 @@ pub struct Screen {
     /// Where it was last drawn, and the panel within.
     area: Rect,
     body: Rect,
-}
-
-/// One line that tells what became of an action, until the next key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
-    /// What it says.
-    pub text: String,
-    /// Whether something went wrong.
-    pub is_error: bool,
 }
 
 impl std::fmt::Debug for Screen {
