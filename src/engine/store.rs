@@ -177,13 +177,18 @@ impl Store {
         self.bytes -= before.bytes;
     }
 
-    /// Frees the places of a group that is forgotten.
-    fn free(&mut self, group: &Group) {
-        for (_, place) in &group.series {
+    /// Frees the places of series that are forgotten.
+    fn free_series(&mut self, series: &[(SeriesName, usize)]) {
+        for (_, place) in series {
             self.series[*place].data = Data::Level(Points::default());
             self.free.push(*place);
         }
-        self.count -= group.series.len();
+        self.count -= series.len();
+    }
+
+    /// Frees the places of a group that is forgotten.
+    fn free(&mut self, group: &Group) {
+        self.free_series(&group.series);
         self.bytes -= std::mem::take(&mut self.handles[group.handles]).bytes;
         self.free_handles.push(group.handles);
     }
@@ -338,14 +343,8 @@ impl Store {
                 self.free(&Group { series: gone, ..group });
                 continue;
             }
-            let handles = group.handles;
             Arc::make_mut(&mut self.index).insert(subject.clone(), group);
-            for (_, place) in &gone {
-                self.series[*place].data = Data::Level(Points::default());
-                self.free.push(*place);
-            }
-            self.count -= gone.len();
-            debug_assert!(handles < self.handles.len(), "a group keeps its handles");
+            self.free_series(&gone);
             self.renew_handles(&subject);
         }
         self.layouts.clear();

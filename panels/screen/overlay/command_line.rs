@@ -183,16 +183,7 @@ impl Overlay for CommandLine {
         if docked.is_empty() {
             return;
         }
-        buffer.set_stringn(
-            docked.x,
-            docked.y,
-            MARK,
-            usize::from(docked.width),
-            palette.style(ColorRole::Key),
-        );
-        let mark = (Span::raw(MARK).width() as u16).min(docked.width);
-        let line = Rect { x: docked.x + mark, width: docked.width - mark, ..docked };
-        self.entry.draw(palette, line, buffer);
+        self.entry.draw_behind(MARK, palette, Rect { height: 1, ..docked }, buffer);
         let wanted = (self.found.len().max(1) as u16).saturating_add(2).min(MOST_ROWS);
         let height = wanted.min(over.height);
         let place = Rect { y: over.bottom() - height, height, ..over };

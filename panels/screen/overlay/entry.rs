@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use ratatui::text::Span;
 use ratatui::widgets::Widget;
 use tui_textarea::{CursorMove, TextArea};
 
@@ -67,6 +68,13 @@ impl Entry {
     pub(super) fn paste(&mut self, text: &str) {
         let room = LONGEST.saturating_sub(self.text().chars().count());
         self.area.insert_str(one_line(text, room));
+    }
+
+    /// Draws a mark and the line behind it.
+    pub(super) fn draw_behind(&mut self, mark: &str, palette: &Palette, area: Rect, buffer: &mut Buffer) {
+        buffer.set_stringn(area.x, area.y, mark, usize::from(area.width), palette.style(ColorRole::Key));
+        let taken = (Span::raw(mark).width() as u16).min(area.width);
+        self.draw(palette, Rect { x: area.x + taken, width: area.width - taken, ..area }, buffer);
     }
 
     /// Draws the line; what is longer than the area scrolls with the cursor.

@@ -193,16 +193,7 @@ impl Overlay for FilterPrompt {
             return;
         }
         let palette = around.shown.palette;
-        buffer.set_stringn(
-            docked.x,
-            docked.y,
-            MARK,
-            usize::from(docked.width),
-            palette.style(ColorRole::Key),
-        );
-        let mark = (Span::raw(MARK).width() as u16).min(docked.width);
-        let line = Rect { x: docked.x + mark, width: docked.width - mark, height: 1, ..docked };
-        self.entry.draw(palette, line, buffer);
+        self.entry.draw_behind(MARK, palette, Rect { height: 1, ..docked }, buffer);
         let below = Rect { y: docked.y + 1, height: docked.height - 1, ..docked };
         if below.is_empty() {
             return;
