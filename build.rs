@@ -5,7 +5,12 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// A folder and the constant that lists its files as `(name, text)`.
-const EMBEDDED: &[(&str, &str)] = &[("assets/dialects", "DIALECT_FILES"), ("themes", "THEME_FILES")];
+const EMBEDDED: &[(&str, &str)] = &[
+    ("assets/cases", "CASE_FILES"),
+    ("assets/dialects", "DIALECT_FILES"),
+    ("assets/runbooks", "RUNBOOK_FILES"),
+    ("themes", "THEME_FILES"),
+];
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);

@@ -109,10 +109,18 @@ fn measure(fleet: &mut Fleet, panel: &'static str) -> [(&'static str, Vec<f64>, 
 fn draw_each(panel: &str, snapshots: &Receiver<Arc<Snapshot>>, tell: &Sender<(Duration, usize)>) {
     let theme = Theme::built_in("dark").expect("a built-in theme");
     let palette = theme.palette(Depth::True, Glyphs::Unicode);
+    let library = headwater::library::built_in();
     let keys = Keymap::default();
     let status = Status::default();
     let mut screen = Screen::new();
-    let usual = Shown { newest: None, now: Moment(0), palette: &palette, keys: &keys, status: &status };
+    let usual = Shown {
+        newest: None,
+        now: Moment(0),
+        palette: &palette,
+        keys: &keys,
+        status: &status,
+        library: &library,
+    };
     let command = Command::by_name(panel).expect("a panel");
     screen.take(command, &usual);
     let written = Rc::new(Cell::new(0));

@@ -55,12 +55,12 @@ impl std::fmt::Debug for Kiosk {
 
 impl Kiosk {
     /// Shows the panels with these names in turn, each for so long; unknown names are left out, and without any it
-    /// shows all.
+    /// shows all that are meant for walls.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>, every: Duration) -> Self {
         let place = |name: &str| PANELS.iter().position(|row| row.name == name);
         let mut turns: Vec<usize> = names.into_iter().filter_map(place).collect();
         if turns.is_empty() {
-            turns = (0..PANELS.len()).collect();
+            turns = (0..PANELS.len()).filter(|place| PANELS[*place].is_for_walls).collect();
         }
         Self {
             panels: PANELS.iter().map(|row| (row.make)()).collect(),
@@ -132,6 +132,7 @@ impl Kiosk {
                 palette: shown.palette,
                 keys: &keys,
                 is_replay: shown.status.is_replay(),
+                library: shown.library,
             };
             self.panels[place].draw(&view, rest, buffer);
         }

@@ -6,10 +6,13 @@
 
 pub mod action;
 mod big_key_scan;
+mod cases;
+mod changes;
 mod data_state;
 #[cfg(test)]
 mod example;
 mod gauge;
+mod graph;
 pub mod keys;
 pub mod kiosk;
 mod lines;
@@ -22,6 +25,7 @@ mod redis_world;
 #[cfg(test)]
 mod rehearsal;
 mod rules;
+mod runbook;
 pub mod screen;
 mod sentences;
 mod shards;

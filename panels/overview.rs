@@ -26,6 +26,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Overview",
     short: "Over",
     help: "who is guilty, what shows it, what is innocent, and what to do next",
+    is_for_walls: true,
     make: || Box::new(Overview::default()),
 };
 

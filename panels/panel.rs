@@ -1,14 +1,15 @@
 //! What a panel is, and the PANELS table.
 
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::{Moment, Snapshot, Subject};
+use headwater_engine::reading::ActKind;
+use headwater_engine::{Library, Moment, Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::keys::Keymap;
 use crate::palette::Palette;
-use crate::{overview, rules, shards, slow_log, sources};
+use crate::{cases, changes, graph, overview, rules, runbook, shards, slow_log, sources};
 
 /// One row of [`PANELS`].
 #[derive(Debug)]
@@ -21,12 +22,24 @@ pub struct PanelRow {
     pub short: &'static str,
     /// One sentence: what it answers.
     pub help: &'static str,
+    /// Whether a wall without a keyboard shows it in turn.
+    pub is_for_walls: bool,
     /// Makes the panel as it is when Headwater starts.
     pub make: fn() -> Box<dyn Panel>,
 }
 
 /// Every panel, in the order of the keys and of `next-panel`. A panel is one file and its line here.
-pub static PANELS: &[PanelRow] = &[overview::ROW, shards::ROW, slow_log::ROW, sources::ROW, rules::ROW];
+pub static PANELS: &[PanelRow] = &[
+    overview::ROW,
+    graph::ROW,
+    shards::ROW,
+    slow_log::ROW,
+    runbook::ROW,
+    cases::ROW,
+    changes::ROW,
+    sources::ROW,
+    rules::ROW,
+];
 
 /// What a panel is drawn from.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +54,8 @@ pub struct View<'a> {
     pub keys: &'a Keymap,
     /// Whether a recording is played, which cannot be asked anything new.
     pub is_replay: bool,
+    /// Runbooks and past cases.
+    pub library: &'a Library,
 }
 
 /// A panel with its own view state: cursor, order, filter, what is drilled into.
@@ -132,6 +147,10 @@ pub enum Effect {
     Mark(String),
     /// Records a note.
     Note(String),
+    /// Records what the operator did: an answer to a step, an action taken.
+    Act(ActKind),
+    /// Writes the finished incident as a case into the user's folder.
+    SaveCase,
     /// Starts a scan for big keys of a shard.
     Scan(Subject),
     /// Pauses a scan or lets it go on.

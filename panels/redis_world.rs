@@ -180,6 +180,7 @@ impl Stage<'_> {
             now: self.snapshot.at,
             palette: &palette,
             keys: &keys,
+            library: &headwater_engine::library::EMPTY,
             is_replay: false,
         };
         run(self.panel.as_mut(), &view)

@@ -231,6 +231,7 @@ impl Rehearsal {
             palette: &palette,
             keys: &self.keys,
             status: &self.status,
+            library: &headwater_engine::library::EMPTY,
         };
         act(&mut self.screen, &shown)
     }

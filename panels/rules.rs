@@ -23,6 +23,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Rules",
     short: "Rules",
     help: "how every rule stands on every subject, and against which limits",
+    is_for_walls: true,
     make: || {
         Box::new(Rules { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
     },

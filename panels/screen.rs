@@ -292,6 +292,7 @@ fn view<'a>(shown: &Shown<'a>, snapshot: &'a Snapshot) -> View<'a> {
         palette: shown.palette,
         keys: shown.keys,
         is_replay: shown.status.is_replay(),
+        library: shown.library,
     }
 }
 

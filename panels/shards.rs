@@ -39,6 +39,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Shards",
     short: "Shard",
     help: "every Redis shard over time, and which one differs",
+    is_for_walls: true,
     make: || Box::new(Shards::new()),
 };
 

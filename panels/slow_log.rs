@@ -24,6 +24,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Slow log",
     short: "Slow",
     help: "which commands were slow to execute, on which node",
+    is_for_walls: true,
     make: || Box::new(SlowLog::new()),
 };
 

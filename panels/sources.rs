@@ -23,6 +23,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     title: "Sources",
     short: "Src",
     help: "how every source is, how old its numbers are and what asking costs",
+    is_for_walls: true,
     make: || {
         Box::new(Sources { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
     },

@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod keymap;
 pub mod lab;
+pub mod library;
 mod process;
 pub mod recording;
 pub mod report;

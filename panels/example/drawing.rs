@@ -34,7 +34,14 @@ pub(crate) fn drawn(
     height: u16,
 ) -> String {
     let keys = keys();
-    let view = View { snapshot, now: snapshot.at, palette, keys: &keys, is_replay: false };
+    let view = View {
+        snapshot,
+        now: snapshot.at,
+        palette,
+        keys: &keys,
+        is_replay: false,
+        library: &headwater_engine::library::EMPTY,
+    };
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     panel.draw(&view, buffer.area, &mut buffer);
     text_of(&buffer)

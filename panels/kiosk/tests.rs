@@ -42,6 +42,7 @@ impl Wall {
             palette: &palette,
             keys: &keys,
             status: &status,
+            library: &headwater_engine::library::EMPTY,
         };
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         self.kiosk.draw(&shown, buffer.area, &mut buffer);

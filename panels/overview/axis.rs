@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
-use headwater_engine::reading::ActKind;
-use headwater_engine::report::Conclusion;
+use headwater_engine::report::{Conclusion, Note, NoteKind};
 use headwater_engine::{Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -134,11 +133,14 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
         events.push((onset.at, "^", text, ColorRole::Guilty));
     }
     for act in snapshot.acts.iter().rev() {
-        let (glyph, text) = match &act.kind {
-            ActKind::Mark(text) => ("m", text),
-            ActKind::Note(text) => ("n", text),
+        let note = Note::of(act);
+        let glyph = match note.kind {
+            NoteKind::Mark => "m",
+            NoteKind::Note => "n",
+            NoteKind::Runbook | NoteKind::Step => "r",
+            NoteKind::Remedy => "d",
         };
-        let short: String = text.as_str().chars().take(16).collect();
+        let short: String = note.text.chars().take(16).collect();
         events.push((act.at, glyph, format!(" {short}"), ColorRole::Mark));
     }
     let kept = snapshot.timeline.first().map_or(bins.first, |frame| frame.at).max(bins.first);

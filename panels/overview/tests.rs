@@ -66,7 +66,14 @@ fn what_moves_the_cursor_and_opens_is_named_whatever_can_be_scanned() {
 }
 
 fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {
-    View { snapshot, now: snapshot.at, palette, keys, is_replay: false }
+    View {
+        snapshot,
+        now: snapshot.at,
+        palette,
+        keys,
+        is_replay: false,
+        library: &headwater_engine::library::EMPTY,
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::{Moment, Snapshot};
+use headwater_engine::{Library, Moment, Snapshot};
 
 use crate::keys::Keymap;
 use crate::palette::Palette;
@@ -21,6 +21,8 @@ pub struct Shown<'a> {
     pub keys: &'a Keymap,
     /// Where the numbers come from.
     pub status: &'a Status,
+    /// Runbooks and past cases.
+    pub library: &'a Library,
 }
 
 /// Where the numbers come from.

@@ -182,17 +182,18 @@ fn a_question_is_asked_before_something_is_done() {
     assert!(matches!(desk.press("b enter")[..], [Effect::Scan(_)]));
     desk.press("b");
     insta::assert_snapshot!(desk.below_head(), @r"
-    name                                                                         cpu
-    alpha                                                                       20 %
-    beta                                                                        90 %
-    gamma                                                                       40 %
-
-
-
+    redis/features  max 0.7 ms on #2  mean 0.7 ms  1x others  evenness 1.00
+    time to answer  full = 5 ms  2 s a cell, 28 s  left/right: another
+    verdict    shard        address          over time       answer    CPU       out
+    ? unknown  features#0   10.0.3.10:6379                ░  0.7 ms      -         -
+    ? unknown  features#1   10.0.3.11:6379                ░  0.7 ms      -         -
+    ? unknown  features#2   10.0.3.12:6379                ░  0.7 ms      -         -
 
             ┌ Shall this be done? ─────────────────────────────────────────┐
-            │Scan redis/features#2? It reads 1 000 000 keys and takes at   │
-            │most 1 % of a core.                                           │
+            │scan redis/features#0 for big keys? reads only; at most 1 % of│
+            │a core of its primary, because no replica answers,            │
+            │10.0.3.10:6379; looks at an unknown number of keys, for at    │
+            │most 10 min                                                   │
             └ enter: yes   esc: no ────────────────────────────────────────┘
 
 
@@ -201,8 +202,7 @@ fn a_question_is_asked_before_something_is_done() {
 
 
 
-
-
+    ? unknown redis/features#0 10.0.3.10:6379: not seen: shard-saturated (not enoug…
     enter do it  esc leave it
     ");
 }

@@ -85,7 +85,14 @@ fn drawn_of(table: &mut Table<Line>, rows: &[Line], width: u16, height: u16) -> 
     };
     let snapshot = Snapshot::of(report);
     let (palette, keys) = (Palette::mono(Glyphs::Ascii), Keymap::default());
-    let view = View { snapshot: &snapshot, now: Moment(0), palette: &palette, keys: &keys, is_replay: false };
+    let view = View {
+        snapshot: &snapshot,
+        now: Moment(0),
+        palette: &palette,
+        keys: &keys,
+        is_replay: false,
+        library: &headwater_engine::library::EMPTY,
+    };
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     table.draw(rows, &view, buffer.area, &mut buffer);
     (0..height)

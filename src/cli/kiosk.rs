@@ -19,7 +19,7 @@ pub(super) struct KioskArgs {
     #[command(flatten)]
     targets: TargetArgs,
 
-    /// The panels that are shown in turn, by their names [default: all]
+    /// The panels that are shown in turn, by their names [default: all but runbook and cases]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     panels: Vec<String>,
 
@@ -48,8 +48,7 @@ pub(super) async fn run(args: KioskArgs) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);
     let feed = live_feed(&config, &saved, None, None)?;
-    let chosen =
-        if args.panels.is_empty() { names } else { args.panels.iter().map(String::as_str).collect() };
-    let ended = args.screen.show(Kiosk::new(chosen, every), feed, look).await?;
+    let kiosk = Kiosk::new(args.panels.iter().map(String::as_str), every);
+    let ended = args.screen.show(kiosk, feed, look).await?;
     end(ended, Some(saved))
 }

@@ -14,6 +14,7 @@ use super::target::TargetArgs;
 use super::{Cli, EXIT_IO, EXIT_PANIC};
 use crate::app::App;
 use crate::config::{Config, default_config_file, unknown_name};
+use crate::library;
 use crate::recording::{Header, Recorder};
 use crate::theme::choice::{Environment, Wishes};
 use crate::tui::feed::Feed;
@@ -170,7 +171,12 @@ impl ScreenArgs {
                 None => std::future::pending().await,
             }
         };
-        let shown = show(face, feed, look, self.mouse && !self.no_mouse);
+        let (library, faults) = library::load();
+        let mut face = face;
+        if let Some(first) = faults.first() {
+            face.say(library::notice(first, faults.len()));
+        }
+        let shown = show(face, feed, look, library, self.mouse && !self.no_mouse);
         let ended = tokio::select! {
             ended = shown => ended,
             () = panics => return Err(Failure::new(EXIT_PANIC, "this does not return")),

@@ -43,6 +43,8 @@ pub struct Engine {
     saved: Baselines,
     store: Store,
     world: World,
+    /// Who calls whom, as of the last evaluation.
+    graph: Arc<Graph>,
     findings: Findings,
     signals: Signals,
     timeline: Timeline,
@@ -69,6 +71,7 @@ impl Engine {
             settings: Arc::new(settings),
             saved: baselines,
             world: World::default(),
+            graph: Arc::default(),
             findings: Findings::default(),
             acts: Arc::default(),
             began: None,
@@ -133,7 +136,7 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
-        let graph = Graph::new(&self.settings, &self.world.components());
+        let graph = Arc::new(Graph::new(&self.settings, &self.world.components()));
         let mut groups = RefCell::default();
         let mut states = vec![];
         for (place, rule) in RULES.iter().copied().enumerate() {
@@ -175,6 +178,7 @@ impl Engine {
             beside_signals: present.iter().map(Signal::beside).collect(),
         };
         self.timeline.push(frame.clone());
+        self.graph = Arc::clone(&graph);
         self.snapshot = Some(Arc::new(self.compose(frame, present)));
     }
 
@@ -202,6 +206,8 @@ impl Engine {
             settings: Arc::clone(&self.settings),
             report: frame.report,
             rules: frame.rules,
+            graph: Arc::clone(&self.graph),
+            changes: Arc::clone(self.world.changes()),
             topologies: frame.topologies,
             sources: frame.sources,
             signals,

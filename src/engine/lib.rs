@@ -4,12 +4,14 @@
 //! [`Input`]s, so a recording replays to the same report byte for byte.
 
 pub mod baseline;
+pub mod case;
 mod course;
 pub mod engine;
 pub mod filter;
 pub mod findings;
 pub mod graph;
 pub mod histogram;
+pub mod library;
 pub mod metric;
 pub mod peers;
 pub mod quantity;
@@ -17,6 +19,7 @@ pub mod reach;
 pub mod reading;
 pub mod report;
 pub mod rules;
+pub mod runbook;
 pub mod scene;
 pub mod settings;
 pub mod signal;
@@ -32,6 +35,7 @@ pub mod wording;
 pub mod world;
 
 pub use engine::Engine;
+pub use library::Library;
 pub use reading::{Input, Reading};
 pub use report::Report;
 pub use settings::{Baselines, Settings};

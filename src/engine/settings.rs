@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::metric::MetricName;
+use crate::reading::Call;
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 
 /// All that the configuration tells the engine. No address of a target and no secret is in here; a recording
 /// begins with it.
@@ -21,6 +24,42 @@ pub struct Settings {
     pub thresholds: BTreeMap<String, BTreeMap<String, f64>>,
     /// Memory for history, in bytes.
     pub store_budget: usize,
+    /// Calls that the configuration's imports know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// Numbers that say that users or the business suffer, though no latency may show it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<BusinessSymptom>,
+}
+
+/// A number that says that users or the business suffer: false kills, lost orders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BusinessSymptom {
+    /// What users call it.
+    pub name: String,
+    /// The component that tells it; the walk begins here.
+    pub subject: Subject,
+    /// Its metric, mostly a free one.
+    pub metric: MetricName,
+    /// The part of the metric, when it has parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<RemoteText>,
+    /// Above this people suffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// Below this people suffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+}
+
+/// What a service answers with, which says how long an answer may take where no objective is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workload {
+    /// Pictures: a p99 of 500 ms.
+    Images,
+    /// Text that is scored or ranked, not generated: a p99 of 200 ms.
+    Text,
 }
 
 /// After this many intervals a value is stale.
@@ -37,6 +76,8 @@ impl Default for Settings {
             components: vec![],
             thresholds: BTreeMap::new(),
             store_budget: DEFAULT_STORE_BUDGET,
+            calls: vec![],
+            symptoms: vec![],
         }
     }
 }
@@ -63,6 +104,16 @@ pub struct Component {
     pub stages: BTreeMap<String, Subject>,
     /// Thresholds for this component alone: rule id, threshold name, value.
     pub thresholds: BTreeMap<String, BTreeMap<String, f64>>,
+    /// What it answers with, when that was declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+    /// Values by metric name from which on it is in trouble, in the metric's unit; for free metrics of a database, a
+    /// configuration centre, a vector store. Which way is worse follows from the baseline, else more is worse.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alerts: BTreeMap<String, f64>,
+    /// Other names of the same component: what is told of them is told of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<Subject>,
 }
 
 impl Component {
@@ -78,6 +129,9 @@ impl Component {
             link_shared_by_host: true,
             stages: BTreeMap::new(),
             thresholds: BTreeMap::new(),
+            workload: None,
+            alerts: BTreeMap::new(),
+            aliases: vec![],
         }
     }
 }
@@ -117,10 +171,10 @@ pub struct BaselineRow {
     /// What it is about.
     pub subject: Subject,
     /// The metric's name.
-    pub metric: crate::metric::MetricName,
+    pub metric: MetricName,
     /// The part, when the metric has parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<crate::text::RemoteText>,
+    pub part: Option<RemoteText>,
     /// Hour of day in UTC, 0-23.
     pub hour: u8,
     /// Typical value: the median (of a histogram metric, the 99th percentile).

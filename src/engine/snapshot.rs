@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::graph::Graph;
 use crate::metric::Metric;
 use crate::reach::{all_silent_since, is_target};
-use crate::reading::{OperatorAct, Scan, SlowCommand, Topology};
+use crate::reading::{Change, OperatorAct, Scan, SlowCommand, Topology};
 use crate::report::{Note, Report};
 use crate::settings::Settings;
 use crate::signal::Signal;
@@ -30,6 +31,10 @@ pub struct Snapshot {
     pub report: Arc<Report>,
     /// Live state of every rule on every subject that it watches.
     pub rules: Arc<[RuleState]>,
+    /// Who calls whom.
+    pub graph: Arc<Graph>,
+    /// What people changed, oldest first.
+    pub changes: Arc<[Change]>,
     /// The Redis deployments.
     pub topologies: Arc<[Topology]>,
     /// Every source with its age and faults.
@@ -79,6 +84,8 @@ impl Snapshot {
             settings: Arc::default(),
             report: Arc::new(report),
             rules: Arc::default(),
+            graph: Arc::default(),
+            changes: Arc::default(),
             topologies: Arc::default(),
             sources: Arc::default(),
             signals: vec![],
@@ -139,6 +146,7 @@ impl Snapshot {
             scans: vec![],
             scans_wanted: frame.scans_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
+            changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
             ..self.clone()
         })

@@ -38,6 +38,10 @@ pub enum Kind {
     Host,
     /// The way between a caller and a callee.
     Edge,
+    /// A source that tells what people changed.
+    Change,
+    /// A source that tells who calls whom.
+    Graph,
     /// Headwater itself.
     Observer,
 }
@@ -55,6 +59,8 @@ pub const KINDS: &[(Kind, &str)] = &[
     (Kind::Gpu, "gpu"),
     (Kind::Host, "host"),
     (Kind::Edge, "edge"),
+    (Kind::Change, "change"),
+    (Kind::Graph, "graph"),
     (Kind::Observer, "observer"),
 ];
 

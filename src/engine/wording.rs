@@ -134,6 +134,9 @@ pub fn notes(report: &Report) -> impl Iterator<Item = String> {
         let kind = match note.kind {
             NoteKind::Mark => "mark",
             NoteKind::Note => "note",
+            NoteKind::Runbook => "runbook",
+            NoteKind::Step => "step",
+            NoteKind::Remedy => "done",
         };
         let text = if note.text.is_empty() { String::new() } else { format!(": {}", note.text) };
         format!("{} UTC {kind}{text}", note.at.clock())

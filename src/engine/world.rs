@@ -10,13 +10,17 @@ pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
 use crate::metric::{MetricName, OWN_COST, PROCESS_START, REDIS_UPTIME};
-use crate::reading::{Event, Fault, FaultKind, Reading, Scan, Shard, Topology, Value};
+use crate::reading::{Call, Change, Event, Fault, FaultKind, Reading, Scan, Shard, Topology, Value};
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// Keys come and go: after this long a scan tells what was, not what is.
 const SCAN_SPEAKS_FOR: Duration = Duration::from_secs(900);
+
+/// Changes that are kept; of more the newest.
+const CHANGES_KEPT: usize = 2_000;
 
 /// Everything that is known apart from numbers.
 #[derive(Debug, Default)]
@@ -32,6 +36,10 @@ pub struct World {
     scans: BTreeMap<Subject, (Moment, Scan)>,
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
+    /// The calls that each import knows.
+    calls: BTreeMap<Subject, Vec<Call>>,
+    /// What people changed, oldest first.
+    changes: Arc<[Change]>,
 }
 
 /// What a reading means beyond its numbers.
@@ -137,12 +145,32 @@ impl World {
                     state.unavailable.push((what.clone(), why.clone()));
                 }
             }
+            Event::Calls(calls) => {
+                self.calls.insert(source.clone(), calls.clone());
+            }
+            Event::Change(change) => self.take_change(source, change),
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);
                 }
             }
         }
+    }
+
+    /// Keeps a change, once whatever it is told again; of too many the newest.
+    fn take_change(&mut self, source: &Subject, change: &Change) {
+        // Two sources may number alike.
+        let id = RemoteText::new(&format!("{}:{}", source.name(), change.id));
+        let change = Change { id, ..change.clone() };
+        if self.changes.contains(&change) {
+            return;
+        }
+        let mut changes: Vec<Change> =
+            self.changes.iter().filter(|known| known.id != change.id).cloned().collect();
+        let place = changes.partition_point(|known| known.at <= change.at);
+        changes.insert(place, change);
+        let surplus = changes.len().saturating_sub(CHANGES_KEPT);
+        self.changes = changes.split_off(surplus).into();
     }
 
     /// Takes a deployment's new shape; returns the nodes that are in it no more.
@@ -169,6 +197,16 @@ impl World {
         self.topologies.insert(topology.cluster.clone(), topology.clone());
         self.shapes = self.topologies.values().cloned().collect();
         gone
+    }
+
+    /// The calls that imports know.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.values().flatten()
+    }
+
+    /// What people changed, oldest first.
+    pub fn changes(&self) -> &Arc<[Change]> {
+        &self.changes
     }
 
     /// Every source's state, in order.

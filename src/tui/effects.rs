@@ -39,6 +39,8 @@ impl<F: Face> Run<F> {
             },
             Effect::Export => self.export(),
             Effect::Mark(text) => self.act("marked", ActKind::Mark(RemoteText::new(&text))),
+            Effect::Act(kind) => self.act("kept", kind),
+            Effect::SaveCase => self.say("cases cannot be saved yet", true),
             Effect::Note(text) => self.act("noted", ActKind::Note(RemoteText::new(&text))),
             Effect::Scan(shard) => self.ordered(Order::Scan(shard)),
             Effect::PauseScan(shard) => self.ordered(Order::PauseScan(shard)),

@@ -60,6 +60,7 @@ impl Wall {
             palette: &self.palette,
             keys: &self.keys,
             status: &self.status,
+            library: &headwater_engine::library::EMPTY,
         };
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         self.kiosk.draw(&shown, buffer.area, &mut buffer);

@@ -20,8 +20,10 @@ pub(super) fn drawn(state: &State, panel: &str, palette: &Palette, width: u16, h
     assert!(PANELS.iter().any(|row| row.name == panel), "no panel '{panel}'");
     let keys = keymap::built_in();
     let status = Status::default();
+    let library = headwater::library::built_in();
     let newest = Some(&state.snapshot);
-    let shown = Shown { newest, now: state.snapshot.at, palette, keys: &keys, status: &status };
+    let shown =
+        Shown { newest, now: state.snapshot.at, palette, keys: &keys, status: &status, library: &library };
     let mut screen = Screen::new();
     screen.take(Command::by_name(panel).expect("a panel's name"), &shown);
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));

@@ -11,7 +11,14 @@ use crate::screen::Status;
 fn head(screen: &Screen, newest: &Arc<Snapshot>, status: &Status, late: Duration, width: u16) -> String {
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
     let now = newest.at + late;
-    let shown = Shown { newest: Some(newest), now, palette: &palette, keys: &keys, status };
+    let shown = Shown {
+        newest: Some(newest),
+        now,
+        palette: &palette,
+        keys: &keys,
+        status,
+        library: &headwater_engine::library::EMPTY,
+    };
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, 24));
     let held = screen.held().cloned();
     let rows = draw(screen, Some(held.as_ref().unwrap_or(newest)), &shown, buffer.area, &mut buffer);
@@ -27,7 +34,7 @@ fn an_incident_says_how_long_it_lasts() {
     let snapshot = World::after(Trouble::FullLink, 72);
     insta::assert_snapshot!(live(&snapshot, 80), @r"
     ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new      14:09:12 UTC
-    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
+    1Over 2Graph 3Shard 4Slow 5Runbook 6Cases 7Change 8Src 9Rules           live 1 s
     ");
     insta::assert_snapshot!(live(&snapshot, 60), @r"
     ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
@@ -43,7 +50,7 @@ fn an_incident_says_how_long_it_lasts() {
 fn calm_and_silence() {
     insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r"
     ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
-    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
+    1Over 2Graph 3Shard 4Slow 5Runbook 6Cases 7Change 8Src 9Rules           live 1 s
     ");
     insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r"
     ranker-prod   ? no target answers   ? callers not seen              14:06:10 UTC
@@ -57,7 +64,7 @@ fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
     let late = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(12), 80);
     insta::assert_snapshot!(late, @r"
     ranker-prod   X INCIDENT 00:29   p99 2.9 s x31                 NO DATA for 12 s
-    1 Over  2 Shard  3 Slow  4 Src  5 Rules                                 live 1 s
+    1Over 2Graph 3Shard 4Slow 5Runbook 6Cases 7Change 8Src 9Rules           live 1 s
     ");
     let fresh = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(2), 80);
     assert!(!fresh.contains("NO DATA"), "{fresh}");
@@ -67,7 +74,14 @@ fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
 fn low(screen: &Screen, newest: &Arc<Snapshot>, late: Duration) -> String {
     let (palette, keys, status) = (Palette::mono(Glyphs::Unicode), keys(), Status::default());
     let now = newest.at + late;
-    let shown = Shown { newest: Some(newest), now, palette: &palette, keys: &keys, status: &status };
+    let shown = Shown {
+        newest: Some(newest),
+        now,
+        palette: &palette,
+        keys: &keys,
+        status: &status,
+        library: &headwater_engine::library::EMPTY,
+    };
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 6));
     draw(screen, Some(screen.held().unwrap_or(newest)), &shown, buffer.area, &mut buffer);
     text_of(&buffer).lines().take(1).collect()
@@ -120,7 +134,7 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
     let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
     insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r"
     ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
-    1 Over  2 Shard  3 Slow  4 Src  5 Rules  demo: a recording     REPLAY x4 paused
+    1Over 2Graph 3Shard 4Slow 5Runbook 6Cases 7Change 8Src 9Rules  REPLAY x4 paused
     ");
 }
 
@@ -132,7 +146,7 @@ fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_
     screen.held = Some(Arc::clone(&snapshot));
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
     ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
-    1Over 2Shard 3Slow 4Src 5Rules
+    1Over 2Graph 3Shard 4Slow 5Runbook 6Cases 7Change 8Src 9Rul
     ");
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
@@ -146,7 +160,14 @@ fn held(height: u16) -> String {
     let snapshot = World::after(Trouble::FullLink, 30);
     let (palette, keys, status) = (Palette::mono(Glyphs::Unicode), keys(), Status::default());
     let now = snapshot.at + Duration::from_secs(2);
-    let shown = Shown { newest: Some(&snapshot), now, palette: &palette, keys: &keys, status: &status };
+    let shown = Shown {
+        newest: Some(&snapshot),
+        now,
+        palette: &palette,
+        keys: &keys,
+        status: &status,
+        library: &headwater_engine::library::EMPTY,
+    };
     let mut screen = Screen::new();
     screen.held = Some(Arc::clone(&snapshot));
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, height));

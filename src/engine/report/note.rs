@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{ActKind, OperatorAct};
+use crate::reading::{ActKind, OperatorAct, StepAct, StepAnswer};
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// What the operator marked or noted.
@@ -24,15 +25,37 @@ pub enum NoteKind {
     Mark,
     /// A note for the write-up.
     Note,
+    /// The opening of a runbook.
+    Runbook,
+    /// A step of a runbook, with its answer.
+    Step,
+    /// An action that the operator took.
+    Remedy,
 }
 
 impl Note {
     /// What an act left behind.
     pub fn of(act: &OperatorAct) -> Self {
         let (kind, text) = match &act.kind {
-            ActKind::Mark(text) => (NoteKind::Mark, text),
-            ActKind::Note(text) => (NoteKind::Note, text),
+            ActKind::Mark(text) => (NoteKind::Mark, text.as_str().to_owned()),
+            ActKind::Note(text) => (NoteKind::Note, text.as_str().to_owned()),
+            ActKind::Runbook(id) => (NoteKind::Runbook, id.as_str().to_owned()),
+            ActKind::Step(step) => (NoteKind::Step, told(step)),
+            ActKind::Remedy { subject, text } => (NoteKind::Remedy, format!("{subject}: {text}")),
         };
-        Self { at: act.at, kind, text: text.as_str().to_owned() }
+        Self { at: act.at, kind, text }
     }
+}
+
+/// A step's answer in one line: `2.1 shard by shard: confirmed (what was seen)`.
+fn told(step: &StepAct) -> String {
+    let answer = match &step.answer {
+        StepAnswer::Confirmed => "confirmed".to_owned(),
+        StepAnswer::Overridden(why) => format!("overridden: {why}"),
+        StepAnswer::Skipped(why) => format!("skipped: {why}"),
+        StepAnswer::Reopened => "reopened".to_owned(),
+    };
+    let seen: Vec<&str> = step.seen.iter().map(RemoteText::as_str).collect();
+    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
+    format!("{} {}: {answer}{seen}", step.step, step.title)
 }

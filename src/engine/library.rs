@@ -1,0 +1,16 @@
+//! What is known before an incident: runbooks and past cases, as plain values.
+
+use crate::case::Case;
+use crate::runbook::Runbook;
+
+/// Runbooks and past cases; the application reads them, built-in ones first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Library {
+    /// The runbooks, in the order of their ids.
+    pub runbooks: Vec<Runbook>,
+    /// The cases, in the order of their ids.
+    pub cases: Vec<Case>,
+}
+
+/// A library with nothing in it.
+pub static EMPTY: Library = Library { runbooks: Vec::new(), cases: Vec::new() };

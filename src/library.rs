@@ -1,0 +1,156 @@
+//! Runbooks and cases: the built-in ones, and the user's in `$XDG_CONFIG_HOME/headwater/{runbooks,cases}/`.
+//!
+//! A file that cannot be read is told with its line and costs nothing else: the rest is there. A user's file takes the
+//! place of the built-in one of the same name.
+
+use std::path::Path;
+
+use headwater_engine::Library;
+use headwater_engine::case::Case;
+use headwater_engine::runbook::Runbook;
+use headwater_panels::screen::Notice;
+use serde::de::DeserializeOwned;
+
+use crate::config::{ConfigError, Document, config_folder, text_of};
+
+include!(concat!(env!("OUT_DIR"), "/runbook_files.rs"));
+include!(concat!(env!("OUT_DIR"), "/case_files.rs"));
+
+/// A kind of entry: where its files are, and what is asked of one beyond its shape.
+trait Entry: DeserializeOwned + 'static {
+    /// The folder's name, in assets and in the user's configuration.
+    const FOLDER: &'static str;
+    /// The built-in files.
+    const BUILT_IN: &'static [(&'static str, &'static str)];
+
+    /// The id: the file's name without its ending.
+    fn id(&self) -> &str;
+
+    /// Takes its id.
+    fn name(&mut self, id: &str);
+
+    /// Complains of what its shape alone does not forbid.
+    fn examine(&self, _document: &mut Document<'_>) {}
+}
+
+impl Entry for Runbook {
+    const FOLDER: &'static str = "runbooks";
+    const BUILT_IN: &'static [(&'static str, &'static str)] = RUNBOOK_FILES;
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&mut self, id: &str) {
+        id.clone_into(&mut self.id);
+    }
+}
+
+impl Entry for Case {
+    const FOLDER: &'static str = "cases";
+    const BUILT_IN: &'static [(&'static str, &'static str)] = CASE_FILES;
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&mut self, id: &str) {
+        id.clone_into(&mut self.id);
+    }
+}
+
+/// Everything that can be read, and what is wrong with what cannot.
+pub fn load() -> (Library, Vec<ConfigError>) {
+    load_from(config_folder().as_deref())
+}
+
+/// The built-in entries.
+pub fn built_in() -> Library {
+    load_from(None).0
+}
+
+/// The same with the user's entries of this folder.
+pub fn load_from(own: Option<&Path>) -> (Library, Vec<ConfigError>) {
+    let mut faults = vec![];
+    let library = Library { runbooks: entries(own, &mut faults), cases: entries(own, &mut faults) };
+    (library, faults)
+}
+
+/// What a screen says of broken files.
+pub(crate) fn notice(first: &ConfigError, count: usize) -> Notice {
+    let more = if count > 1 { format!(" (and {} more files)", count - 1) } else { String::new() };
+    let first = first.to_string();
+    let line = first.lines().next().unwrap_or_default();
+    Notice { text: format!("left out: {line}{more}"), is_error: true }
+}
+
+/// Reads one entry's text; `origin` names it in complaints.
+fn read<E: Entry>(text: &str, id: &str, origin: &str) -> Result<E, ConfigError> {
+    let mut document = Document::new(text);
+    let Some(mut entry) = document.read::<E>() else {
+        document.finish(origin)?;
+        return Err(ConfigError::new(origin, "this file cannot be read"));
+    };
+    entry.name(id);
+    entry.examine(&mut document);
+    document.finish(origin)?;
+    Ok(entry)
+}
+
+fn entries<E: Entry>(own: Option<&Path>, faults: &mut Vec<ConfigError>) -> Vec<E> {
+    let mut entries: Vec<E> = vec![];
+    for (file, text) in E::BUILT_IN {
+        let id = file.trim_end_matches(".toml");
+        match read(text, id, &format!("assets/{}/{file}", E::FOLDER)) {
+            Ok(entry) => entries.push(entry),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for path in own.map(|own| files(&own.join(E::FOLDER))).unwrap_or_default() {
+        let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let origin = path.display().to_string();
+        let entry = text_of(&path, "the others are there").and_then(|text| read::<E>(&text, &id, &origin));
+        match entry {
+            Ok(entry) => {
+                entries.retain(|known| known.id() != id);
+                entries.push(entry);
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    entries.sort_by(|one, other| one.id().cmp(other.id()));
+    entries
+}
+
+/// The TOML files of a folder, in order; none when it is not there.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_entry_can_be_read() {
+        let (library, faults) = load_from(None);
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(library.runbooks.len(), RUNBOOK_FILES.len());
+        assert_eq!(library.cases.len(), CASE_FILES.len());
+    }
+
+    #[test]
+    fn a_broken_file_is_told_and_the_rest_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = folder.path().join("cases");
+        std::fs::create_dir(&cases).unwrap();
+        std::fs::write(cases.join("broken.toml"), "title = 1\n").unwrap();
+        let (library, faults) = load_from(Some(folder.path()));
+        assert_eq!(library.cases.len(), CASE_FILES.len());
+        let told = faults[0].to_string();
+        assert!(told.contains("broken.toml:1: ") && told.contains("title"), "{told}");
+    }
+}
