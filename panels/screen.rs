@@ -211,10 +211,10 @@ impl Screen {
         self.overlay.as_ref()?.cursor().filter(|at| self.area.contains(*at))
     }
 
-    /// Puts another panel in the place of one.
+    /// The panel at a place, to be looked at or replaced.
     #[cfg(test)]
-    pub(crate) fn replace(&mut self, place: usize, panel: Box<dyn Panel>) {
-        self.panels[place] = panel;
+    pub(crate) fn place(&mut self, place: usize) -> &mut Box<dyn Panel> {
+        &mut self.panels[place]
     }
 
     #[cfg(test)]

@@ -76,12 +76,13 @@ pub fn load_from(own: Option<&Path>) -> (Library, Vec<ConfigError>) {
     (library, faults)
 }
 
-/// What a screen says of broken files.
-pub(crate) fn notice(first: &ConfigError, count: usize) -> Notice {
-    let more = if count > 1 { format!(" (and {} more files)", count - 1) } else { String::new() };
-    let first = first.to_string();
+/// What a screen says of broken files; `None` when there are none.
+pub(crate) fn notice(broken: &[ConfigError]) -> Option<Notice> {
+    let first = broken.first()?.to_string();
+    let more =
+        if broken.len() > 1 { format!(" (and {} more files)", broken.len() - 1) } else { String::new() };
     let line = first.lines().next().unwrap_or_default();
-    Notice { text: format!("left out: {line}{more}"), is_error: true }
+    Some(Notice { text: format!("left out: {line}{more}"), is_error: true })
 }
 
 /// Reads one entry's text; `origin` names it in complaints.

@@ -14,7 +14,6 @@ use super::target::TargetArgs;
 use super::{Cli, EXIT_IO, EXIT_PANIC};
 use crate::app::App;
 use crate::config::{Config, default_config_file, unknown_name};
-use crate::library;
 use crate::recording::{Header, Recorder};
 use crate::theme::choice::{Environment, Wishes};
 use crate::tui::feed::Feed;
@@ -155,7 +154,7 @@ impl ScreenArgs {
     }
 
     /// Shows a feed until somebody leaves; then the terminal is as it was.
-    pub(super) async fn show(&self, face: impl Face, feed: Feed, look: Look) -> Result<Ended, Failure> {
+    pub(super) async fn show(&self, mut face: impl Face, feed: Feed, look: Look) -> Result<Ended, Failure> {
         let first = feed.snapshots.clone();
         let panicking = match self.panic {
             Some(PanicIn::Task) => {
@@ -171,12 +170,10 @@ impl ScreenArgs {
                 None => std::future::pending().await,
             }
         };
-        let (library, faults) = library::load();
-        let mut face = face;
-        if let Some(first) = faults.first() {
-            face.say(library::notice(first, faults.len()));
+        if let Some(notice) = look.left_out() {
+            face.say(notice);
         }
-        let shown = show(face, feed, look, library, self.mouse && !self.no_mouse);
+        let shown = show(face, feed, look, self.mouse && !self.no_mouse);
         let ended = tokio::select! {
             ended = shown => ended,
             () = panics => return Err(Failure::new(EXIT_PANIC, "this does not return")),

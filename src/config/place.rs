@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Everything that is wrong with a configuration; each problem is one line that names the place and the fix.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub struct ConfigError {
     /// The file, or `command line`.
     pub origin: String,

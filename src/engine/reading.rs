@@ -1,9 +1,17 @@
 //! The engine's three inputs: readings, operator acts and ticks.
 
+mod act;
+mod call;
+mod change;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use act::{ActKind, OperatorAct, StepAct, StepAnswer};
+pub use call::{Call, Origin};
+pub use change::{Change, ChangeKind};
 
 use crate::histogram::Histogram;
 use crate::metric::MetricName;
@@ -122,64 +130,6 @@ pub enum Event {
         /// The command or page, in the words that it was said to be missing with.
         what: RemoteText,
     },
-}
-
-/// Who calls whom, and how that is known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Call {
-    /// The component that calls.
-    pub caller: Subject,
-    /// The component that is called.
-    pub callee: Subject,
-    /// How it is known.
-    pub origin: Origin,
-}
-
-/// How a call is known, the most trusted first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The configuration says so.
-    Declared,
-    /// Requests were seen on this way: service-graph metrics, traces.
-    Observed,
-    /// A catalogue says so.
-    Catalogued,
-    /// One starts before the other: a hint only.
-    StartOrder,
-    /// Components of these kinds usually call each other, and nothing else is known.
-    Usual,
-}
-
-/// Something that people did: a deploy, a change of configuration, a flag.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// Its identity within its source: a commit, the number of a deploy.
-    pub id: RemoteText,
-    /// When it took effect.
-    pub at: Moment,
-    /// What it touched, when that is known.
-    pub component: Option<Subject>,
-    /// What sort of change.
-    pub kind: ChangeKind,
-    /// What it says of itself, in one line.
-    pub title: RemoteText,
-}
-
-/// The sorts of [`Change`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// A new version runs.
-    Deploy,
-    /// Settings changed.
-    Config,
-    /// A feature flag was turned.
-    Flag,
-    /// Code changed; whether it runs is not known.
-    Commit,
-    /// Anything else.
-    Other,
 }
 
 /// A Redis deployment's shape.
@@ -339,64 +289,4 @@ pub enum FaultKind {
     TooLarge,
     /// The server is busy, loading, or out of connections.
     Busy,
-}
-
-/// What the operator did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OperatorAct {
-    /// When.
-    pub at: Moment,
-    /// What.
-    pub kind: ActKind,
-}
-
-/// The sorts of operator acts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActKind {
-    /// A mark on the time axis.
-    Mark(RemoteText),
-    /// A note for the write-up.
-    Note(RemoteText),
-    /// The runbook with this id was opened: its clock begins.
-    Runbook(RemoteText),
-    /// A step of a runbook was answered.
-    Step(StepAct),
-    /// The operator says that he took this action on this subject; Headwater itself changes nothing.
-    Remedy {
-        /// On what.
-        subject: Subject,
-        /// What was done.
-        text: RemoteText,
-    },
-}
-
-/// An answer to a step of a runbook. It says in words what was seen, so that a recording tells the story without the
-/// runbook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepAct {
-    /// The runbook's id.
-    pub runbook: RemoteText,
-    /// The step's id within it.
-    pub step: RemoteText,
-    /// The step's title.
-    pub title: RemoteText,
-    /// The answer.
-    pub answer: StepAnswer,
-    /// What each check of the step said at that moment, with its number.
-    pub seen: Vec<RemoteText>,
-}
-
-/// The answers to a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepAnswer {
-    /// The checks were seen on fresh data, and the operator agrees.
-    Confirmed,
-    /// The operator knows better than the checks, for this reason.
-    Overridden(RemoteText),
-    /// The step was left out, for this reason.
-    Skipped(RemoteText),
-    /// An earlier answer was taken back.
-    Reopened,
 }

@@ -1,26 +1,26 @@
 //! What is known apart from numbers: who answered when, the shape of each deployment, slow logs, scans.
 
+mod changes;
+mod consequences;
 mod slow_log;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use changes::Changes;
+pub use consequences::Consequences;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
-use crate::metric::{MetricName, OWN_COST, PROCESS_START, REDIS_UPTIME};
-use crate::reading::{Call, Change, Event, Fault, FaultKind, Reading, Scan, Shard, Topology, Value};
+use crate::metric::{MetricName, OWN_COST};
+use crate::reading::{Call, Change, Event, Fault, FaultKind, Reading, Scan, Shard, Topology};
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
-use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// Keys come and go: after this long a scan tells what was, not what is.
 const SCAN_SPEAKS_FOR: Duration = Duration::from_secs(900);
-
-/// Changes that are kept; of more the newest.
-const CHANGES_KEPT: usize = 2_000;
 
 /// Everything that is known apart from numbers.
 #[derive(Debug, Default)]
@@ -39,24 +39,13 @@ pub struct World {
     /// The calls that each import knows.
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
-    changes: Arc<[Change]>,
-}
-
-/// What a reading means beyond its numbers.
-#[derive(Debug, Default)]
-pub struct Consequences {
-    /// Whether the target's process is a new one, so that totals began anew.
-    pub restarted: bool,
-    /// How long the target's process had been running.
-    pub uptime: Option<Duration>,
-    /// Subjects that have left their deployment for good.
-    pub gone: Vec<Subject>,
+    changes: Changes,
 }
 
 impl World {
     /// Takes a reading's events and faults.
     pub fn take(&mut self, reading: &Reading) -> Consequences {
-        let mut consequences = Consequences { uptime: uptime(reading), ..Consequences::default() };
+        let mut consequences = Consequences::of(reading);
         let state = self.sources.entry(reading.source.clone()).or_insert_with(|| SourceState {
             source: reading.source.clone(),
             last_data: None,
@@ -148,29 +137,13 @@ impl World {
             Event::Calls(calls) => {
                 self.calls.insert(source.clone(), calls.clone());
             }
-            Event::Change(change) => self.take_change(source, change),
+            Event::Change(change) => self.changes.take(source, change),
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);
                 }
             }
         }
-    }
-
-    /// Keeps a change, once whatever it is told again; of too many the newest.
-    fn take_change(&mut self, source: &Subject, change: &Change) {
-        // Two sources may number alike.
-        let id = RemoteText::new(&format!("{}:{}", source.name(), change.id));
-        let change = Change { id, ..change.clone() };
-        if self.changes.contains(&change) {
-            return;
-        }
-        let mut changes: Vec<Change> =
-            self.changes.iter().filter(|known| known.id != change.id).cloned().collect();
-        let place = changes.partition_point(|known| known.at <= change.at);
-        changes.insert(place, change);
-        let surplus = changes.len().saturating_sub(CHANGES_KEPT);
-        self.changes = changes.split_off(surplus).into();
     }
 
     /// Takes a deployment's new shape; returns the nodes that are in it no more.
@@ -206,7 +179,7 @@ impl World {
 
     /// What people changed, oldest first.
     pub fn changes(&self) -> &Arc<[Change]> {
-        &self.changes
+        self.changes.all()
     }
 
     /// Every source's state, in order.
@@ -307,24 +280,11 @@ fn host_of(node: &Subject) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
-/// How long the target had been running, where the reading says so.
-fn uptime(reading: &Reading) -> Option<Duration> {
-    reading.samples.iter().find_map(|sample| {
-        let Value::Gauge(value) = sample.value else { return None };
-        let seconds = match sample.metric {
-            MetricName::Known(REDIS_UPTIME) => value,
-            MetricName::Known(PROCESS_START) => reading.at.0 as f64 / 1_000.0 - value,
-            _ => return None,
-        };
-        Duration::try_from_secs_f64(seconds).ok()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
-    use crate::reading::SlowCommand;
+    use crate::reading::{SlowCommand, Value};
 
     fn node() -> Subject {
         "redis/features#0@10.0.0.1:6379".parse().unwrap()

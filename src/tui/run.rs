@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::{Library, Moment, Snapshot};
+use headwater_engine::{Moment, Snapshot};
 use headwater_panels::kiosk::Kiosk;
 use headwater_panels::screen::Notice;
 use headwater_panels::{Effect, Feed as FeedState, Screen, Shown, Status};
@@ -114,14 +114,8 @@ pub struct Ended {
 }
 
 /// Shows a feed until somebody wants to leave. Fails when the terminal cannot be taken; the feed is ended in any case.
-pub async fn run(
-    face: impl Face,
-    feed: Feed,
-    look: Look,
-    library: Library,
-    has_mouse: bool,
-) -> io::Result<Ended> {
-    let (leave, feed) = match open(face, feed, look, library, has_mouse) {
+pub async fn run(face: impl Face, feed: Feed, look: Look, has_mouse: bool) -> io::Result<Ended> {
+    let (leave, feed) = match open(face, feed, look, has_mouse) {
         Ok(mut run) => {
             let leave = run.until_left().await;
             let Run { feed, terminal, .. } = run;
@@ -144,7 +138,6 @@ pub(super) struct Run<F> {
     pub(super) feed: Feed,
     pub(super) terminal: Terminal,
     pub(super) look: Look,
-    pub(super) library: Library,
     pub(super) status: Status,
     pub(super) signals: Signals,
     happenings: mpsc::Receiver<io::Result<Happening>>,
@@ -155,13 +148,7 @@ pub(super) struct Run<F> {
     due: Instant,
 }
 
-fn open<F: Face>(
-    face: F,
-    feed: Feed,
-    look: Look,
-    library: Library,
-    has_mouse: bool,
-) -> Result<Run<F>, (io::Error, Feed)> {
+fn open<F: Face>(face: F, feed: Feed, look: Look, has_mouse: bool) -> Result<Run<F>, (io::Error, Feed)> {
     // Signals first: a size that changes after it was asked for is told.
     let opened = Signals::new().and_then(|signals| Ok((signals, Terminal::open(has_mouse)?, events()?)));
     match opened {
@@ -170,19 +157,7 @@ fn open<F: Face>(
             let now = Instant::now();
             let status = Status { theme: look.theme().to_owned(), has_mouse, ..feed.status.borrow().clone() };
             let results = mpsc::unbounded_channel();
-            Ok(Run {
-                face,
-                feed,
-                terminal,
-                look,
-                library,
-                status,
-                signals,
-                happenings,
-                results,
-                drawn: now,
-                due: now,
-            })
+            Ok(Run { face, feed, terminal, look, status, signals, happenings, results, drawn: now, due: now })
         }
     }
 }
@@ -279,17 +254,17 @@ impl<F: Face> Run<F> {
     fn draw(&mut self) -> io::Result<()> {
         self.drawn = Instant::now();
         self.due = self.drawn + CLOCK;
-        let Self { face, terminal, feed, look, library, status, .. } = self;
+        let Self { face, terminal, feed, look, status, .. } = self;
         take_status(status, feed);
         let newest = feed.snapshots.borrow_and_update().clone();
-        let shown = shown(newest.as_ref(), look, library, status);
+        let shown = shown(newest.as_ref(), look, status);
         terminal.draw(|area, buffer| face.draw(&shown, area, buffer))
     }
 
     fn with_shown<T>(&mut self, act: impl FnOnce(&mut F, &Shown<'_>) -> T) -> T {
         take_status(&mut self.status, &self.feed);
         let newest = self.feed.snapshots.borrow().clone();
-        act(&mut self.face, &shown(newest.as_ref(), &self.look, &self.library, &self.status))
+        act(&mut self.face, &shown(newest.as_ref(), &self.look, &self.status))
     }
 }
 
@@ -299,19 +274,14 @@ fn take_status(status: &mut Status, feed: &Feed) {
     *status = Status { theme, has_mouse, ..feed.status.borrow().clone() };
 }
 
-fn shown<'a>(
-    newest: Option<&'a Arc<Snapshot>>,
-    look: &'a Look,
-    library: &'a Library,
-    status: &'a Status,
-) -> Shown<'a> {
+fn shown<'a>(newest: Option<&'a Arc<Snapshot>>, look: &'a Look, status: &'a Status) -> Shown<'a> {
     Shown {
         newest,
         now: time(newest.map(Arc::as_ref), status),
         palette: look.palette(),
         keys: look.keys(),
         status,
-        library,
+        library: look.library(),
     }
 }
 

@@ -59,8 +59,43 @@ fn the_bar_tells_what_can_be_pressed_at_any_width() {
     let mut desk = Rehearsal::after(3);
     insta::assert_snapshot!(desk.bar(), @"space freeze  [ earlier  : command  y copy  m mark  n note  ? help  q quit");
     desk.press("2");
-    insta::assert_snapshot!(desk.bar(), @r"
-    enter open  right other number  c compare  b scan  / filter  ? help  q quit
+    insta::assert_snapshot!(desk.bar(), @"b scan  c compare  enter open  / filter  s sort  space freeze  ? help  q quit");
+    desk.status = replay(false);
+    insta::assert_snapshot!(desk.bar(), @"b scan  c compare  space pause  . step  + faster  - slower  ? help  q quit");
+    desk.press("[");
+    insta::assert_snapshot!(desk.bar(), @"[ earlier  ] later  L live  b scan  c compare  space go on  ? help  q quit");
+    for width in 0..120 {
+        let bar = desk.drawn(width, 24).lines().last().unwrap_or_default().to_owned();
+        assert!(width < 16 || bar.contains("? help") && bar.contains("q quit"), "{width}: {bar}");
+    }
+}
+
+#[test]
+fn help_is_made_from_the_tables() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 ?");
+    insta::assert_snapshot!(desk.below_head(), @r"
+    ┌ Help: Shards ────────────────────────────────────────────────────────────────┐
+    │every Redis shard over time, and which one differs                            │
+    │                                                                              │
+    │On this panel                                                                 │
+    │b                   look for big keys on the shard under the cursor, within a │
+    │                    budget that is shown first                                │
+    │c                   put the row under the cursor beside another one           │
+    │                                                                              │
+    │In its table                                                                  │
+    │up k                one row up                                                │
+    │down j              one row down                                              │
+    │pageup              one page up                                               │
+    │pagedown            one page down                                             │
+    │home g              to the first row                                          │
+    │end G               to the last row                                           │
+    │enter               open what is under the cursor                             │
+    │/                   keep only rows that match an expression                   │
+    │s                   sort by the next column                                   │
+    │S                   turn the order of the rows round                          │
+    │                                                                              │
+    └ rows 1-19 of 95   up down: scroll   esc: close ──────────────────────────────┘
     ");
     let mut seen = String::new();
     for _ in 0..12 {
@@ -160,12 +195,10 @@ fn a_note_and_a_filter_at_80x24() {
     desk.press("esc 2 /");
     desk.type_in("a cpu");
     insta::assert_snapshot!(desk.below_head(), @r"
-    redis/features  max 0.7 ms on #2  mean 0.7 ms  1x others  evenness 1.00
-    time to answer  full = 5 ms  2 s a cell, 28 s  left/right: another
-    verdict    shard        address          over time       answer    CPU       out
-    ? unknown  features#0   10.0.3.10:6379                ░  0.7 ms      -         -
-    ? unknown  features#1   10.0.3.11:6379                ░  0.7 ms      -         -
-    ? unknown  features#2   10.0.3.12:6379                ░  0.7 ms      -         -
+    name                                                                         cpu
+    alpha                                                                       20 %
+    beta                                                                        90 %
+    gamma                                                                       40 %
 
 
 
@@ -179,7 +212,9 @@ fn a_note_and_a_filter_at_80x24() {
 
 
 
-    ? unknown redis/features#0 10.0.3.10:6379: not seen: shard-saturated (not enoug…
+
+
+
     /a cpu
     no row matches this: the rows are those of before; enter takes it all the same
     ");

@@ -1,0 +1,67 @@
+//! What the operator did.
+
+use serde::{Deserialize, Serialize};
+
+use crate::subject::Subject;
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// What the operator did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorAct {
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub kind: ActKind,
+}
+
+/// The sorts of operator acts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActKind {
+    /// A mark on the time axis.
+    Mark(RemoteText),
+    /// A note for the write-up.
+    Note(RemoteText),
+    /// The runbook with this id was opened: its clock begins.
+    Runbook(RemoteText),
+    /// A step of a runbook was answered.
+    Step(StepAct),
+    /// The operator says that he took this action on this subject; Headwater itself changes nothing.
+    Remedy {
+        /// On what.
+        subject: Subject,
+        /// What was done.
+        text: RemoteText,
+    },
+}
+
+/// An answer to a step of a runbook. It says in words what was seen, so that a recording tells the story without the
+/// runbook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepAct {
+    /// The runbook's id.
+    pub runbook: RemoteText,
+    /// The step's id within it.
+    pub step: RemoteText,
+    /// The step's title.
+    pub title: RemoteText,
+    /// The answer.
+    pub answer: StepAnswer,
+    /// What each check of the step said at that moment, with its number.
+    pub seen: Vec<RemoteText>,
+}
+
+/// The answers to a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepAnswer {
+    /// The checks were seen on fresh data, and the operator agrees.
+    Confirmed,
+    /// The operator knows better than the checks, for this reason.
+    Overridden(RemoteText),
+    /// The step was left out, for this reason.
+    Skipped(RemoteText),
+    /// An earlier answer was taken back.
+    Reopened,
+}
