@@ -136,7 +136,7 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
-        let graph = Arc::new(Graph::new(&self.settings, &self.world.components()));
+        let graph = self.present_graph();
         let mut groups = RefCell::default();
         let mut states = vec![];
         for (place, rule) in RULES.iter().copied().enumerate() {
@@ -219,6 +219,12 @@ impl Engine {
             timeline: self.timeline.clone(),
             kept: self.store.kept(),
         }
+    }
+
+    /// Who calls whom: the one of the last evaluation as long as nothing changed, so that who draws it needs no look.
+    fn present_graph(&self) -> Arc<Graph> {
+        let graph = Graph::of(&self.settings, &self.world);
+        if *self.graph == graph { Arc::clone(&self.graph) } else { Arc::new(graph) }
     }
 
     /// Notes calm and symptoms, and lets go of an incident that is over.

@@ -1,15 +1,58 @@
-//! Who calls whom: declared edges first, inferred ones where nothing was declared.
+//! Who calls whom, from everything that tells of it, and the order in which dependencies are visited.
+//!
+//! A call is known from the configuration, from traffic that was seen, from a catalogue, from an order of starting, or
+//! only supposed because components of these kinds usually call each other. What a caller calls is decided caller by
+//! caller:
+//!
+//! - what was declared holds, and traffic that was seen beside it too: nothing weaker is added to a declared caller;
+//! - without a declaration, traffic and catalogues hold together;
+//! - an order of starting is a hint that is used where none of these tells of the caller;
+//! - usual calls are supposed where nothing tells of the caller; traffic and catalogues that name a component and no call
+//!   of it tell that it makes none. A service's own queue and GPU are supposed for every service that declares nothing,
+//!   because no import sees into a service.
+
+mod names;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::reading::{Call, Origin};
 use crate::settings::Settings;
 use crate::subject::{Kind, Subject};
+use crate::world::World;
 
-/// The components and the edges between them, caller to callee.
+use names::Names;
+pub use names::named;
+
+/// The components and the calls between them. Two graphs that say the same are equal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
-    calls: BTreeMap<Subject, BTreeSet<Subject>>,
+    /// In order, so that a component is found by halving.
+    components: Vec<Subject>,
+    /// The calls of each component, in the order of the callees.
+    calls: Vec<Vec<Edge>>,
+    /// The places of each component's callees and callers.
+    down: Vec<Vec<usize>>,
+    up: Vec<Vec<usize>>,
+    dependencies_first: Vec<Subject>,
+    cycles: Vec<Vec<Subject>>,
 }
+
+/// One call of a [`Graph`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// The component that calls.
+    pub caller: Subject,
+    /// The component that is called.
+    pub callee: Subject,
+    /// The best of what is known of it.
+    pub origin: Origin,
+    /// The subjects `edge/A>B` that have numbers about it; several when a component has several names.
+    pub measured: Vec<Subject>,
+}
+
+/// Kinds of subjects that are no component of a graph: ways between components, and what only tells of others.
+const OUTSIDE: &[Kind] = &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Observer];
 
 /// Which kinds a component calls when nothing was declared for it.
 const USUAL_CALLS: &[(Kind, &[Kind])] = &[
@@ -19,83 +62,233 @@ const USUAL_CALLS: &[(Kind, &[Kind])] = &[
     (Kind::Queue, &[Kind::Gpu]),
 ];
 
+/// Kinds that are a part of the service of their name, which no import sees.
+const INSIDE: &[Kind] = &[Kind::Queue, Kind::Gpu];
+
 impl Graph {
-    /// The graph of the declared components and of those that were seen.
+    /// The graph of the declared components, of the configuration's imports and of the components that were seen.
     pub fn new(settings: &Settings, seen: &BTreeSet<Subject>) -> Self {
-        let mut calls: BTreeMap<Subject, BTreeSet<Subject>> =
-            seen.iter().map(|component| (component.clone(), BTreeSet::new())).collect();
-        for declared in &settings.components {
-            calls.entry(declared.subject.clone()).or_default().extend(declared.depends_on.iter().cloned());
+        Self::build(settings, seen, &[], || Names::new(settings, seen, []))
+    }
+
+    /// The graph of everything that is known.
+    pub(crate) fn of(settings: &Settings, world: &World) -> Self {
+        let calls: Vec<&Call> = world.calls().collect();
+        let seen = world.components();
+        Self::build(settings, &seen, &calls, || Names::new(settings, &seen, world.places()))
+    }
+
+    fn build<'a>(
+        settings: &'a Settings,
+        seen: &'a BTreeSet<Subject>,
+        polled: &[&'a Call],
+        names: impl FnOnce() -> Names<'a>,
+    ) -> Self {
+        let names = names();
+        let mut calls: Calls = BTreeMap::new();
+        let inside = |subject: &Subject| !OUTSIDE.contains(&subject.kind());
+        for component in seen.iter().chain(settings.components.iter().map(|declared| &declared.subject)) {
+            if inside(component) {
+                calls.entry(names.canonical(component)).or_default();
+            }
+        }
+        for declared in settings.components.iter().filter(|declared| inside(&declared.subject)) {
             for callee in &declared.depends_on {
-                calls.entry(callee.clone()).or_default();
+                take(
+                    &mut calls,
+                    names.canonical(&declared.subject),
+                    names.canonical(callee),
+                    Origin::Declared,
+                );
+            }
+        }
+        for call in settings.calls.iter().chain(polled.iter().copied()) {
+            let (caller, callee) = (names.resolved(&call.caller), names.resolved(&call.callee));
+            take(&mut calls, caller, callee, call.origin);
+        }
+        for edge in seen.iter().filter(|subject| subject.kind() == Kind::Edge) {
+            let Some((caller, callee)) = names.ends(edge) else { continue };
+            if caller != callee {
+                take(&mut calls, caller.clone(), callee.clone(), Origin::Observed);
+                let known = calls.get_mut(&caller).and_then(|callees| callees.get_mut(&callee));
+                if let Some((_, measured)) = known {
+                    measured.push(edge.clone());
+                }
             }
         }
         let components: Vec<Subject> = calls.keys().cloned().collect();
+        let told_of: BTreeSet<Subject> = calls
+            .iter()
+            .flat_map(|(caller, callees)| {
+                callees.iter().map(move |(callee, (origin, _))| (caller, callee, origin))
+            })
+            .filter(|(_, _, origin)| matches!(origin, Origin::Observed | Origin::Catalogued))
+            .flat_map(|(caller, callee, _)| [caller.clone(), callee.clone()])
+            .collect();
         for (caller, callees) in &mut calls {
-            if callees.is_empty() {
-                callees.extend(usual_callees(caller, &components));
+            keep_the_best(callees);
+            add_usual(caller, callees, &components, told_of.contains(caller));
+        }
+        Self::finish(calls)
+    }
+
+    fn finish(calls: Calls) -> Self {
+        let components: Vec<Subject> = calls.keys().cloned().collect();
+        let place = |subject: &Subject| components.binary_search(subject).ok();
+        let down: Vec<Vec<usize>> =
+            calls.values().map(|callees| callees.keys().filter_map(place).collect()).collect();
+        let mut up = vec![vec![]; components.len()];
+        for (caller, callees) in down.iter().enumerate() {
+            for callee in callees {
+                up[*callee].push(caller);
             }
         }
-        Self { calls }
+        let groups = order::groups(&down);
+        let subjects = |places: &[usize]| places.iter().map(|place| components[*place].clone()).collect();
+        let mut cycles: Vec<Vec<Subject>> = groups
+            .iter()
+            .filter(|group| group.len() > 1)
+            .map(|group| subjects(&order::cycle(group, &down)))
+            .collect();
+        cycles.sort();
+        let calls = calls
+            .into_iter()
+            .map(|(caller, callees)| {
+                let edge =
+                    |(callee, (origin, measured))| Edge { caller: caller.clone(), callee, origin, measured };
+                callees.into_iter().map(edge).collect()
+            })
+            .collect();
+        Self { dependencies_first: subjects(&groups.concat()), cycles, calls, down, up, components }
     }
 
     /// Every component, in order.
     pub fn components(&self) -> impl Iterator<Item = &Subject> {
-        self.calls.keys()
+        self.components.iter()
     }
 
     /// What a component calls.
     pub fn callees(&self, caller: &Subject) -> impl Iterator<Item = &Subject> {
-        self.calls.get(caller).into_iter().flatten()
+        self.calls_of(caller).iter().map(|edge| &edge.callee)
+    }
+
+    /// Who calls a component.
+    pub fn callers(&self, callee: &Subject) -> impl Iterator<Item = &Subject> {
+        self.place(callee)
+            .into_iter()
+            .flat_map(|place| &self.up[place])
+            .map(|caller| &self.components[*caller])
+    }
+
+    /// Every call, in the order of callers and then of callees.
+    pub fn edges(&self) -> impl Iterator<Item = &Edge> {
+        self.calls.iter().flatten()
+    }
+
+    /// One call; `None` when there is none.
+    pub fn edge(&self, caller: &Subject, callee: &Subject) -> Option<&Edge> {
+        let calls = self.calls_of(caller);
+        calls.binary_search_by(|edge| edge.callee.cmp(callee)).ok().map(|place| &calls[place])
+    }
+
+    /// Calls that lead back to where they came from, one way round for each group of components that reach each other:
+    /// each component once, the last calls the first.
+    pub fn cycles(&self) -> &[Vec<Subject>] {
+        &self.cycles
     }
 
     /// Every component that `root` calls, directly or not, with its distance; a cycle is walked once.
     pub fn below(&self, root: &Subject) -> BTreeMap<Subject, usize> {
-        self.walk(root, |component| self.callees(component).cloned().collect())
+        self.walk(root, &self.down)
     }
 
     /// Every component that calls `root`, directly or not, with its distance.
     pub fn above(&self, root: &Subject) -> BTreeMap<Subject, usize> {
-        self.walk(root, |component| {
-            self.calls
-                .iter()
-                .filter(|(_, callees)| callees.contains(component))
-                .map(|(c, _)| c.clone())
-                .collect()
-        })
+        self.walk(root, &self.up)
     }
 
-    fn walk(&self, root: &Subject, next: impl Fn(&Subject) -> Vec<Subject>) -> BTreeMap<Subject, usize> {
-        let mut found = BTreeMap::from([(root.clone(), 0)]);
-        let mut queue = VecDeque::from([root.clone()]);
+    /// The shortest way along calls from one component to another, both included; `None` when there is none.
+    pub fn way(&self, from: &Subject, to: &Subject) -> Option<Vec<Subject>> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        let way = order::way(from, to, &self.down)?;
+        Some(way.into_iter().map(|place| self.components[place].clone()).collect())
+    }
+
+    /// The components in the order of the visit: deepest dependency first, callers after what they call. Of those
+    /// that call each other in a circle, the first that is met from outside comes last.
+    pub fn dependencies_first(&self) -> Vec<Subject> {
+        self.dependencies_first.clone()
+    }
+
+    /// The places of each component's callees, in the order of [`Graph::components`].
+    pub(crate) fn down(&self) -> &[Vec<usize>] {
+        &self.down
+    }
+
+    fn place(&self, subject: &Subject) -> Option<usize> {
+        self.components.binary_search(subject).ok()
+    }
+
+    fn calls_of(&self, caller: &Subject) -> &[Edge] {
+        self.place(caller).map_or(&[], |place| &self.calls[place])
+    }
+
+    fn walk(&self, root: &Subject, next: &[Vec<usize>]) -> BTreeMap<Subject, usize> {
+        let Some(start) = self.place(root) else { return BTreeMap::from([(root.clone(), 0)]) };
+        let mut distances = vec![None; self.components.len()];
+        distances[start] = Some(0);
+        let mut queue = VecDeque::from([start]);
         while let Some(component) = queue.pop_front() {
-            let distance = found[&component] + 1;
-            for neighbour in next(&component) {
-                if !found.contains_key(&neighbour) {
-                    found.insert(neighbour.clone(), distance);
-                    queue.push_back(neighbour);
+            let distance = distances[component].map(|distance: usize| distance + 1);
+            for neighbour in &next[component] {
+                if distances[*neighbour].is_none() {
+                    distances[*neighbour] = distance;
+                    queue.push_back(*neighbour);
                 }
             }
         }
-        found
+        self.components.iter().zip(distances).filter_map(|(one, at)| Some((one.clone(), at?))).collect()
     }
+}
 
-    /// The components in the order of the visit: deepest dependency first, callers after what they call.
-    pub fn dependencies_first(&self) -> Vec<Subject> {
-        let mut order = vec![];
-        let mut visited = BTreeSet::new();
-        for component in self.calls.keys() {
-            self.visit(component, &mut visited, &mut order);
-        }
-        order
+/// What each caller calls, with how that is known and the edges that have numbers about it.
+type Calls = BTreeMap<Subject, BTreeMap<Subject, (Origin, Vec<Subject>)>>;
+
+/// Takes a call, with the best of its origins; a component that calls itself says nothing.
+fn take(calls: &mut Calls, caller: Subject, callee: Subject, origin: Origin) {
+    calls.entry(callee.clone()).or_default();
+    let callees = calls.entry(caller.clone()).or_default();
+    if caller != callee {
+        let known = callees.entry(callee).or_insert((origin, vec![]));
+        known.0 = known.0.min(origin);
     }
+}
 
-    fn visit(&self, component: &Subject, visited: &mut BTreeSet<Subject>, order: &mut Vec<Subject>) {
-        if visited.insert(component.clone()) {
-            for callee in self.callees(component) {
-                self.visit(callee, visited, order);
-            }
-            order.push(component.clone());
+/// Leaves out what is known worse than the best of one caller.
+fn keep_the_best(callees: &mut BTreeMap<Subject, (Origin, Vec<Subject>)>) {
+    let best = callees.values().map(|(origin, _)| *origin).min().unwrap_or(Origin::Usual);
+    let worst = match best {
+        Origin::Declared => Origin::Observed,
+        Origin::Observed | Origin::Catalogued => Origin::Catalogued,
+        other => other,
+    };
+    callees.retain(|_, (origin, _)| *origin <= worst);
+}
+
+fn add_usual(
+    caller: &Subject,
+    callees: &mut BTreeMap<Subject, (Origin, Vec<Subject>)>,
+    components: &[Subject],
+    is_told_of: bool,
+) {
+    if callees.values().any(|(origin, _)| *origin == Origin::Declared) {
+        return;
+    }
+    let nothing_is_known = callees.is_empty() && !is_told_of;
+    for callee in usual_callees(caller, components) {
+        let is_its_own = INSIDE.contains(&callee.kind()) && callee.name() == caller.name();
+        if nothing_is_known || is_its_own {
+            callees.entry(callee).or_insert((Origin::Usual, vec![]));
         }
     }
 }
@@ -110,50 +303,14 @@ fn usual_callees(caller: &Subject, components: &[Subject]) -> Vec<Subject> {
     if caller.kind() == Kind::Client && callees.is_empty() {
         callees.extend(of_kind(Kind::Service));
     }
-    let namesake = callees.iter().any(|callee| callee.name() == caller.name());
+    let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());
+    let is_of_another = |name: &str| of_kind(Kind::Service).any(|service| service.name() == name);
     callees.retain(|callee| {
-        !matches!(callee.kind(), Kind::Queue | Kind::Gpu) || !namesake || callee.name() == caller.name()
+        let name = callee.name();
+        !INSIDE.contains(&callee.kind()) || name == caller.name() || !(has_namesake || is_of_another(name))
     });
     callees
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::Component;
-
-    fn subjects(names: &[&str]) -> BTreeSet<Subject> {
-        names.iter().map(|name| name.parse().unwrap()).collect()
-    }
-
-    #[test]
-    fn bare_targets_get_the_usual_edges() {
-        let graph = Graph::new(
-            &Settings::default(),
-            &subjects(&["client/load", "service/a", "service/b", "queue/a", "queue/b", "redis/r"]),
-        );
-        let below: Vec<_> = graph.callees(&"service/a".parse().unwrap()).map(Subject::as_str).collect();
-        assert_eq!(below, ["queue/a", "redis/r"]);
-        assert_eq!(graph.callees(&"client/load".parse().unwrap()).count(), 2);
-    }
-
-    #[test]
-    fn declared_edges_win_and_cycles_are_survived() {
-        let mut a = Component::new("service/a".parse().unwrap());
-        a.depends_on = vec!["service/b".parse().unwrap()];
-        let mut b = Component::new("service/b".parse().unwrap());
-        b.depends_on = vec!["service/a".parse().unwrap()];
-        let settings = Settings { components: vec![a, b], ..Settings::default() };
-        let graph = Graph::new(&settings, &subjects(&["redis/r"]));
-        let below = graph.below(&"service/a".parse().unwrap());
-        assert_eq!(below.len(), 2, "redis is not reached: the declared edge replaces the inferred ones");
-        assert_eq!(graph.dependencies_first().len(), 3);
-    }
-
-    #[test]
-    fn the_deepest_dependency_is_visited_first() {
-        let graph = Graph::new(&Settings::default(), &subjects(&["service/a", "queue/a", "gpu/a"]));
-        let order: Vec<_> = graph.dependencies_first().iter().map(|c| c.as_str().to_owned()).collect();
-        assert_eq!(order, ["gpu/a", "queue/a", "service/a"]);
-    }
-}
+mod tests;

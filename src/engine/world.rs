@@ -182,6 +182,13 @@ impl World {
         self.changes.all()
     }
 
+    /// Everything with an address that is known: nodes and instances.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Subject> {
+        let nodes =
+            self.topologies.values().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
+        nodes.map(|node| &node.subject).chain(self.data.keys().filter(|subject| subject.address().is_some()))
+    }
+
     /// Every source's state, in order.
     pub fn sources(&self) -> impl Iterator<Item = &SourceState> {
         self.sources.values()

@@ -22,7 +22,7 @@ impl Engine {
     pub fn learned(&self) -> Option<Baselines> {
         let began = self.began.filter(|_| !self.disturbed)?;
         let (_, until) = self.calm?;
-        let graph = Graph::new(&self.settings, &self.world.components());
+        let graph = Graph::of(&self.settings, &self.world);
         let scene = self.scene(until, &graph, RefCell::default());
         let mut rows = vec![];
         let mut save = |subject: &Subject, metric: crate::metric::Metric, values: Vec<f64>| {
