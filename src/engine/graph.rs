@@ -11,6 +11,7 @@
 //!   of it tell that it makes none. A service's own queue and GPU are supposed for every service that declares nothing,
 //!   because no import sees into a service.
 
+pub mod layout;
 mod names;
 mod order;
 
