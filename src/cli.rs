@@ -10,6 +10,7 @@ mod kiosk;
 mod log;
 mod output;
 mod record;
+mod report;
 mod rules;
 mod target;
 mod triage;
@@ -80,6 +81,8 @@ enum Command {
     Record(record::RecordArgs),
     /// Play a recording on the screen, or report what the engine says at its end
     Replay(record::ReplayArgs),
+    /// Write up the incident of a recording: Markdown and JSON
+    Report(report::ReportArgs),
     /// Check that every target can be reached and read, and say what would repair it
     Doctor(doctor::DoctorArgs),
     /// List the rules with what they watch and their thresholds
@@ -158,6 +161,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Keys(command) => in_runtime(keys::run(command)),
         Command::Record(args) => in_runtime(record::record(args)),
         Command::Replay(args) => in_runtime(record::replay(args)),
+        Command::Report(args) => report::run(&args),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),

@@ -2,9 +2,11 @@
 
 #[cfg(test)]
 mod example;
+pub mod files;
 mod layout;
 mod markdown;
 mod text;
+pub mod writeup;
 
 use headwater_engine::Snapshot;
 use headwater_engine::report::Report;

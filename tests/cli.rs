@@ -297,6 +297,47 @@ fn a_healthy_server_is_0_and_its_replay_says_the_same() {
 }
 
 #[test]
+fn a_recording_is_written_up_into_files_and_on_paper() {
+    let home = Home::new();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/recordings/hot-shard.hwr");
+    let (json, md) = (
+        home.run(&["report", recording, "--format", "json"]),
+        home.run(&["report", recording, "--format", "md"]),
+    );
+    let guilty = json.json()["suspects"][0]["subject"].as_str().unwrap().replace('#', "\\#");
+    for part in [guilty.as_str(), "## How it went", "## Numbers", "INCIDENT: guilty"] {
+        assert!(md.out.contains(part), "no '{part}' in {}", md.out);
+    }
+    assert_eq!(json.json()["versions"]["headwater"], env!("CARGO_PKG_VERSION"));
+    assert!(json.json()["series"].as_array().unwrap().len() > 5);
+    let folder = home.path("written");
+    let told = home.run(&["report", recording, "--into", &folder]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in files {
+        let is_json = file.extension().is_some_and(|ending| ending == "json");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            if is_json { &json.out } else { &md.out }.as_str()
+        );
+    }
+    // Seconds into the recording nothing was wrong yet.
+    let from = json.json()["from"].as_i64().unwrap() + 4_000;
+    let early = jiff::Timestamp::from_millisecond(from).unwrap().to_string();
+    let before = home.run(&["report", recording, "--format", "json", "--at", &early]);
+    assert_eq!(before.json()["suspects"].as_array().unwrap().len(), 0);
+    for (arguments, told) in [
+        (&["report", recording, "--at", "soon"][..], "is no time"),
+        (&["report", recording, "--at", "2020-01-01T00:00:00Z"], "not within the recording"),
+        (&["report", "README.md"], "README.md"),
+    ] {
+        let wrong = home.run(arguments);
+        assert!(wrong.code == Some(64) && wrong.err.contains(told), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_recording_that_was_cut_is_replayed_and_said() {
     let (home, server) = (Home::new(), Server::start(&[]));
     let (target, recording) = (format!("redis://{}", server.address()), home.path("a.hw"));

@@ -34,6 +34,8 @@ pub struct Status {
     pub demo: Option<String>,
     /// The file that everything is recorded to, if any.
     pub recording: Option<String>,
+    /// The version of Headwater that recorded what is replayed, if anything is.
+    pub recorded_by: Option<String>,
     /// The name of the theme.
     pub theme: String,
     /// Whether Headwater has the mouse.
@@ -49,6 +51,7 @@ impl Default for Status {
             feed: Feed::Live { interval: Duration::from_secs(1) },
             demo: None,
             recording: None,
+            recorded_by: None,
             theme: String::new(),
             has_mouse: false,
             waiting_for: vec![],

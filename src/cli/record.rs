@@ -137,7 +137,7 @@ pub(super) async fn show_tape(
     }
 }
 
-fn holds_nothing(name: &str) -> Failure {
+pub(super) fn holds_nothing(name: &str) -> Failure {
     let text = format_args!("'{name}' holds no evaluation: record for at least 1s");
     Failure::new(EXIT_UNAVAILABLE, text)
 }

@@ -33,6 +33,7 @@ pub mod timeline;
 pub mod triage;
 pub mod wording;
 pub mod world;
+pub mod writeup;
 
 pub use engine::Engine;
 pub use library::Library;

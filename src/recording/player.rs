@@ -129,6 +129,11 @@ impl Player {
         self.engine.snapshot()
     }
 
+    /// The version of Headwater that recorded it.
+    pub fn recorded_by(&self) -> &str {
+        &self.recording.header().headwater
+    }
+
     /// Whether the file ended within a frame or a line, as after a crash; known at the end.
     pub fn is_cut(&self) -> bool {
         self.recording.is_cut()

@@ -11,14 +11,22 @@ use super::{
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
+    rendered(snapshot, &snapshot.written())
+}
+
+/// The same without what the operator marked, noted and did, for what tells it otherwise.
+pub(super) fn without_notes(snapshot: &Snapshot) -> String {
+    rendered(snapshot, &snapshot.report)
+}
+
+fn rendered(snapshot: &Snapshot, report: &Report) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write(&mut text, snapshot);
+    let _ = write(&mut text, snapshot, report);
     text
 }
 
-fn write(out: &mut String, snapshot: &Snapshot) -> std::fmt::Result {
-    let report = &snapshot.written();
+fn write(out: &mut String, snapshot: &Snapshot, report: &Report) -> std::fmt::Result {
     let headline = headline_of(snapshot);
     writeln!(out, "# {} at {} UTC: {headline}\n", escaped(&report.name), report.at.clock())?;
     writeln!(out, "**{}**: {}\n", shape_words(report.shape.kind), escaped(&report.shape.sentence))?;
@@ -104,7 +112,7 @@ fn rest(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 /// Key names and labels must not become links, images, tables or markup.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

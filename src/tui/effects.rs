@@ -1,7 +1,6 @@
 //! What is done for the screen: it only says what it wants.
 
 mod clipboard;
-mod export;
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,8 @@ use rustix::process::{Signal, kill_current_process_group};
 
 use super::feed::Order;
 use super::run::{Face, Leave, Run, time};
-use crate::report::{Format, render};
+use crate::report::writeup::versions;
+use crate::report::{Format, files, render};
 use clipboard::Multiplexer;
 
 /// How long a stop is waited for. Without a shell that could let the process go on, the system does not stop it.
@@ -104,9 +104,10 @@ impl<F: Face> Run<F> {
     fn export(&mut self) {
         let Some(snapshot) = self.shown_snapshot() else { return self.say("there is no report yet", false) };
         let told = self.results.0.clone();
+        let versions = versions(self.status.recorded_by.as_deref());
         // A disk may take its time.
         tokio::task::spawn_blocking(move || {
-            let notice = match export::export(&snapshot) {
+            let notice = match files::export(&snapshot, versions) {
                 Ok(text) => Notice { text, is_error: false },
                 Err(text) => Notice { text, is_error: true },
             };

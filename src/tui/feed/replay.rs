@@ -26,7 +26,7 @@ pub fn replay(tape: Tape, speed: f64, status: Status) -> Result<Option<Feed>, Re
     let speed = if speed > 0.0 { speed.clamp(SPEEDS.0, SPEEDS.1) } else { 1.0 };
     let feed =
         Kind::Replay { name: tape.name(), from, to: Some(to), speed, is_paused: false, is_over: false };
-    let status = Status { feed, ..status };
+    let status = Status { feed, recorded_by: Some(player.recorded_by().to_owned()), ..status };
     Ok(Some(Feed::start(status, |outlet| {
         let last = Instant::now();
         Replay { player, outlet, speed, is_paused: false, is_over: false, last }.run()

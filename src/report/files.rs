@@ -1,4 +1,4 @@
-//! The report as files: Markdown for a ticket, JSON for programs.
+//! The write-up as files: Markdown for a ticket, JSON for programs.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -6,20 +6,22 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use headwater_engine::Snapshot;
+use headwater_engine::writeup::{Versions, WriteUp};
 
+use super::writeup::{json, markdown};
 use crate::config::state_folder;
-use crate::report::{Format, render};
 
 /// Names that are tried before giving up.
 const TRIES: usize = 100;
 
-/// Writes the report of a snapshot into the working folder, or into Headwater's own where that cannot be written, and
+/// Writes the write-up of a snapshot into the working folder, or into Headwater's own where that cannot be written, and
 /// says where it is, or why it is nowhere. No file is ever replaced.
-pub(super) fn export(snapshot: &Snapshot) -> Result<String, String> {
+pub fn export(snapshot: &Snapshot, versions: Versions) -> Result<String, String> {
     let own = state_folder().map(|folder| folder.join("reports"));
+    let written_up = WriteUp::of(snapshot, versions);
     let mut reason = None;
     for folder in [Some(PathBuf::new()), own].into_iter().flatten() {
-        match export_into(&folder, snapshot) {
+        match write_into(&folder, snapshot, &written_up) {
             Ok(stem) => return Ok(written(&stem)),
             Err(error) => reason = Some(error),
         }
@@ -29,15 +31,16 @@ pub(super) fn export(snapshot: &Snapshot) -> Result<String, String> {
 }
 
 /// `written to reports: headwater-NAME-TIME.md and .json`: the folder once, because names are long.
-fn written(stem: &Path) -> String {
+pub fn written(stem: &Path) -> String {
     let name = stem.file_name().unwrap_or_default().display();
     let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty());
     let place = folder.map_or_else(|| "this folder".to_owned(), |folder| folder.display().to_string());
     format!("written to {place}: {name}.md and .json")
 }
 
-/// Returns the path of both files without their endings.
-fn export_into(folder: &Path, snapshot: &Snapshot) -> io::Result<PathBuf> {
+/// Writes both files into a folder, which is made when it is not there, and returns their path without their endings.
+/// Fails when the folder cannot be written, or holds a hundred write-ups of the same moment.
+pub fn write_into(folder: &Path, snapshot: &Snapshot, written_up: &WriteUp) -> io::Result<PathBuf> {
     if !folder.as_os_str().is_empty() {
         std::fs::create_dir_all(folder)?;
     }
@@ -48,8 +51,8 @@ fn export_into(folder: &Path, snapshot: &Snapshot) -> io::Result<PathBuf> {
             _ => PathBuf::from(format!("{}-{number}", stem.display())),
         };
         let path = |ending: &str| PathBuf::from(format!("{}.{ending}", stem.display()));
-        match write_new(&path("md"), &render(snapshot, Format::Markdown))
-            .and_then(|()| write_new(&path("json"), &render(snapshot, Format::Json)))
+        match write_new(&path("md"), &markdown(snapshot, written_up))
+            .and_then(|()| write_new(&path("json"), &json(written_up)))
         {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -84,6 +87,11 @@ mod tests {
 
     use super::*;
 
+    fn exported(folder: &Path, name: &str) -> io::Result<PathBuf> {
+        let snapshot = snapshot(name);
+        write_into(folder, &snapshot, &WriteUp::of(&snapshot, crate::report::writeup::versions(None)))
+    }
+
     fn snapshot(name: &str) -> std::sync::Arc<Snapshot> {
         let settings = Settings { name: name.to_owned(), ..Settings::default() };
         let mut engine = Engine::new(settings, Baselines::default());
@@ -94,8 +102,8 @@ mod tests {
     #[test]
     fn a_report_is_written_twice_beside_itself_and_never_over_another() {
         let folder = tempfile::TempDir::new().unwrap();
-        let first = export_into(folder.path(), &snapshot("a/b")).unwrap();
-        let second = export_into(folder.path(), &snapshot("a/b")).unwrap();
+        let first = exported(folder.path(), "a/b").unwrap();
+        let second = exported(folder.path(), "a/b").unwrap();
         assert_eq!(first, folder.path().join("headwater-a-b-19700101T000001Z"));
         assert_eq!(second, folder.path().join("headwater-a-b-19700101T000001Z-2"));
         for stem in [first, second] {
@@ -119,6 +127,6 @@ mod tests {
     #[test]
     fn a_folder_that_is_none_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(export_into(file.path(), &snapshot("a")).is_err());
+        assert!(exported(file.path(), "a").is_err());
     }
 }
