@@ -137,7 +137,7 @@ impl Screen {
         }
         self.notice = None;
         self.hint = None;
-        let tabs = head::tabs(shown, self.area);
+        let tabs = head::tabs(self.active, shown, self.area);
         if let Some((place, ..)) = tabs.into_iter().find(|(_, tab, _)| tab.contains(at)) {
             self.show(place);
             return vec![];

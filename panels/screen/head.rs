@@ -75,7 +75,7 @@ pub(super) fn draw(
         left.width = left.width.saturating_sub(2);
     }
     draw_parts(&parts(snapshot, area.width), shown, left, buffer);
-    for (place, tab, text) in tabs(shown, area) {
+    for (place, tab, text) in tabs(screen.active, shown, area) {
         let role = if place == screen.active { ColorRole::Active } else { ColorRole::Faint };
         buffer.set_stringn(tab.x, tab.y, text, usize::from(tab.width), shown.palette.style(role));
     }
@@ -92,7 +92,7 @@ pub(super) fn draw(
 /// there is none.
 pub(super) fn demo<'a>(screen: &Screen, shown: &Shown<'a>, area: Rect) -> Option<(&'a str, Rect)> {
     let text = shown.status.demo.as_deref()?;
-    let start = tabs(shown, area).last()?.1.right().saturating_add(2);
+    let start = tabs(screen.active, shown, area).last()?.1.right().saturating_add(2);
     let (state, _) = state(screen, shown);
     let end = usize::from(area.right()).saturating_sub(Span::raw(state.as_str()).width() + 1);
     let room = end.saturating_sub(usize::from(start));
@@ -101,21 +101,29 @@ pub(super) fn demo<'a>(screen: &Screen, shown: &Shown<'a>, area: Rect) -> Option
 }
 
 /// The list of panels: each one's place in the table, its cells and its text. Clicks are looked up in it too.
-pub(super) fn tabs(shown: &Shown<'_>, area: Rect) -> Vec<(usize, Rect, String)> {
+pub(super) fn tabs(active: usize, shown: &Shown<'_>, area: Rect) -> Vec<(usize, Rect, String)> {
     if area.height < LEAST_HEIGHT {
         return vec![];
     }
-    let labels =
-        PANELS.iter().enumerate().map(|(place, row)| (shown.keys.label(Command::Show(place)), row.short));
-    let labels: Vec<_> = labels.collect();
+    let labels: Vec<(usize, String, &str)> = (PANELS.iter().enumerate())
+        .map(|(place, row)| (place, shown.keys.label(Command::Show(place)), row.short))
+        .collect();
     let wide = |text: &str| Span::raw(text).width() as u16;
-    let spaced: u16 = labels.iter().map(|(key, short)| wide(key) + 1 + wide(short) + SPACED_GAP).sum();
+    let spaced = |labels: &[(usize, String, &str)]| -> u16 {
+        labels.iter().map(|(_, key, short)| wide(key) + 1 + wide(short) + SPACED_GAP).sum()
+    };
+    // Where not all have room, those behind a digit come first, and the one that is open.
+    let is_first = |key: &str| key.len() == 1 && key.as_bytes()[0].is_ascii_digit();
+    let mut listed = labels.clone();
+    if spaced(&listed) + STATE > area.width {
+        listed.retain(|(place, key, _)| is_first(key) || *place == active);
+    }
     // A key is easier to tell from a name with a blank between, where that leaves room for what else is in the row.
-    let is_spaced = spaced + STATE <= area.width;
+    let is_spaced = spaced(&listed) + STATE <= area.width;
     let (blank, gap) = if is_spaced { (" ", SPACED_GAP) } else { ("", 1) };
     let mut x = area.x;
     let mut tabs = vec![];
-    for (place, (key, short)) in labels.iter().enumerate() {
+    for (place, key, short) in listed {
         let text = format!("{key}{}{short}", if key.is_empty() { "" } else { blank });
         let width = wide(&text).min(area.right().saturating_sub(x));
         tabs.push((place, Rect { x, y: area.y + 1, width, height: 1 }, text));
