@@ -1,6 +1,7 @@
 //! The one owner of all state: inputs go in, a snapshot comes out at every tick.
 
 mod learning;
+mod watching;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
-use crate::rules::{self, Limits, Nature, RULES, Watches};
+use crate::rules::{self, Limits, Nature, RULES};
 use crate::scene::Scene;
 use crate::settings::{Baselines, Settings};
 use crate::signal::{Signal, Signals};
@@ -271,34 +272,5 @@ impl Engine {
 
     fn silent_since(&self, now: Moment) -> Option<Moment> {
         all_silent_since(self.world.sources(), now - self.settings.stale_after())
-    }
-
-    /// The subjects that a rule is evaluated on, in order.
-    fn watched(&self, watches: Watches, graph: &Graph) -> Vec<Subject> {
-        let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
-        let mut watched: Vec<Subject> = match watches {
-            Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
-            Watches::Nodes => {
-                shards().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
-            }
-            Watches::Components(kinds) => {
-                graph.components().filter(|component| kinds.contains(&component.kind())).cloned().collect()
-            }
-            Watches::Instances(kind) => graph
-                .components()
-                .filter(|component| component.kind() == kind)
-                .flat_map(|component| {
-                    let instances: Vec<Subject> = self
-                        .world
-                        .parts(component)
-                        .filter(|(part, _)| part.address().is_some())
-                        .map(|(part, _)| part.clone())
-                        .collect();
-                    if instances.len() > 1 { instances } else { vec![] }
-                })
-                .collect(),
-        };
-        watched.sort();
-        watched
     }
 }

@@ -1,0 +1,38 @@
+//! What each rule is evaluated on.
+
+use crate::graph::Graph;
+use crate::rules::Watches;
+use crate::subject::Subject;
+
+use super::Engine;
+
+impl Engine {
+    /// The subjects that a rule is evaluated on, in order.
+    pub(super) fn watched(&self, watches: Watches, graph: &Graph) -> Vec<Subject> {
+        let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
+        let mut watched: Vec<Subject> = match watches {
+            Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
+            Watches::Nodes => {
+                shards().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
+            }
+            Watches::Components(kinds) => {
+                graph.components().filter(|component| kinds.contains(&component.kind())).cloned().collect()
+            }
+            Watches::Instances(kind) => graph
+                .components()
+                .filter(|component| component.kind() == kind)
+                .flat_map(|component| {
+                    let instances: Vec<Subject> = self
+                        .world
+                        .parts(component)
+                        .filter(|(part, _)| part.address().is_some())
+                        .map(|(part, _)| part.clone())
+                        .collect();
+                    if instances.len() > 1 { instances } else { vec![] }
+                })
+                .collect(),
+        };
+        watched.sort();
+        watched
+    }
+}
