@@ -83,6 +83,8 @@ actions! {
     Scan "scan" "scan" Panel "look for big keys on the shard under the cursor, within a budget that is shown first"
     PauseScan "pause-scan" "pause scan" Panel "pause the scan of this shard, or let it go on"
     CancelScan "cancel-scan" "cancel scan" Panel "end the scan of this shard; what it found stays"
+    SaveCase "save-case" "save case" Panel "write this incident as a case into your folder of cases; asks first"
+    Week "week" "week" Panel "show the changes of the last week, or those of the last day"
     Step "step" "step" Replay "play the next second and pause"
     Faster "faster" "faster" Replay "play twice as fast"
     Slower "slower" "slower" Replay "play half as fast"

@@ -1,10 +1,20 @@
 //! Past incidents that look like this one.
 
+mod row;
+
+use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::metric::Unit;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::lines::{self, Weight};
+use crate::page::Page;
+use crate::palette::ColorRole;
+use crate::panel::{Effect, Intent, Outcome, Panel, PanelRow, View};
+use crate::table::{Cell, Column, Row, Table, Width};
+use crate::title;
+use row::{Line, rows, told};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -13,15 +23,206 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Cases",
     help: "past incidents that look like this one",
     is_for_walls: false,
-    make: || Box::new(Cases),
+    make: || Box::new(Cases { table: Table::new(COLUMNS), opened: None, page: Page::default() }),
 };
 
-struct Cases;
+/// From this height on there is a title, and what is said of the row under the cursor in full.
+const WITH_TITLE: u16 = 4;
+const WITH_TOLD: u16 = 9;
+
+/// The most rows of the latter.
+const MOST_TOLD: u16 = 8;
+
+struct Cases {
+    table: Table<Line>,
+    /// The id of the case that is shown in full.
+    opened: Option<String>,
+    page: Page,
+}
+
+static COLUMNS: &[Column<Line>] = &[
+    Column {
+        field: FieldRow {
+            name: "alike",
+            kind: FieldKind::Number(Unit::Ratio),
+            help: "how much of what fires here fired there too; nothing when it does not look like this",
+        },
+        title: "alike",
+        width: Width::Cells(6),
+        rank: 0,
+        cell: |line| Cell::number(line.share).shown(line.percent.as_str()).colored(line.role()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "case", kind: FieldKind::Text, help: "what the case is called" },
+        title: "case",
+        width: Width::Rest(20),
+        rank: 0,
+        cell: |line| Cell::text(line.title.as_str()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "why", kind: FieldKind::Text, help: "what is alike, and what is clear here" },
+        title: "why",
+        width: Width::Cells(34),
+        rank: 1,
+        cell: |line| Cell::text(line.why.as_str()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "id", kind: FieldKind::Text, help: "the name of its file" },
+        title: "id",
+        width: Width::Cells(18),
+        rank: 2,
+        cell: |line| Cell::text(line.id()),
+        draw: None,
+    },
+    Column {
+        field: FieldRow { name: "text", kind: FieldKind::Text, help: "everything that the case says" },
+        title: "text",
+        width: Width::Cells(20),
+        rank: 9,
+        cell: |line| Cell::text(line.text.as_str()),
+        draw: None,
+    },
+];
 
 impl Panel for Cases {
-    fn draw(&mut self, _view: &View<'_>, _area: Rect, _buffer: &mut Buffer) {}
+    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        let rows = rows(view);
+        self.settle(&rows);
+        if let Some(row) = self.opened_row(&rows) {
+            let heading = row.title.clone();
+            return self.page.draw(&heading, &row.lines(), view.palette, area, buffer);
+        }
+        let title_rows = u16::from(area.height >= WITH_TITLE);
+        let head = Rect { height: title_rows, ..area };
+        title::draw("Cases", &told(view, &rows), view.palette, head, buffer);
+        let selected = self.table.selected(&rows).map(Line::summary).unwrap_or_default();
+        let selected = match (rows.is_empty(), area.height >= WITH_TOLD) {
+            (true, _) => vec![nothing()],
+            (false, true) => selected,
+            (false, false) => vec![],
+        };
+        let wanted = selected.iter().map(|line| line.height(view.palette, area.width));
+        let told_rows = wanted.fold(0, u16::saturating_add).min(MOST_TOLD).min(area.height - title_rows);
+        let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
+        self.table.leave_out(&["text"]);
+        if !rows.is_empty() {
+            self.table.draw(&rows, view, table, buffer);
+        }
+        lines::draw(&selected, view.palette, Rect { y: table.bottom(), height: told_rows, ..area }, buffer);
+    }
 
-    fn act(&mut self, _action: Action, _view: &View<'_>) -> Outcome {
-        Outcome::Ignored
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        let rows = rows(view);
+        self.settle(&rows);
+        match action {
+            Action::SaveCase => save(view),
+            Action::Back if self.opened.is_some() => {
+                self.opened = None;
+                Outcome::Done
+            }
+            _ if self.opened.is_some() => self.page.act(action),
+            Action::Open => {
+                let Some(row) = self.table.selected(&rows) else {
+                    return Outcome::Refused("there is no case".to_owned());
+                };
+                self.opened = Some(row.id().to_owned());
+                self.page = Page::default();
+                Outcome::Done
+            }
+            _ => self.table.act(action, &rows),
+        }
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        match self.opened {
+            Some(_) => &[Action::Back, Action::SaveCase, Action::Up, Action::Down],
+            None => &[Action::Open, Action::SaveCase],
+        }
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "alike",
+                "the weight of what fires here and fired there, of all that can be compared: a mechanism weighs 3, evidence 1.5, the form of the failure 1, a symptom 0.5",
+            ),
+            (
+                "clear here",
+                "a rule that fired then was looked at here and is clear: it speaks against the case",
+            ),
+            (
+                "unseen",
+                "nobody can judge that rule here, or this version does not have it: it counts on neither side",
+            ),
+        ]
+    }
+
+    fn fields(&self) -> Vec<FieldRow> {
+        // A page has no rows, and its table cannot be seen.
+        if self.opened.is_some() { vec![] } else { self.table.fields() }
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>) {
+        self.table.set_filter(filter);
+    }
+
+    fn filter(&self) -> Option<&Filter> {
+        self.table.filter().filter(|_| self.opened.is_none())
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let rows = rows(view);
+        match self.opened_row(&rows) {
+            Some(row) => Some(row.written()),
+            None => self.table.selected(&rows).map(Line::words),
+        }
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        let is_row = self.opened.is_none() && self.table.click(at, &rows(view));
+        if is_row { Outcome::Done } else { Outcome::Ignored }
     }
 }
+
+impl Cases {
+    /// Forgets a case that has gone.
+    fn settle(&mut self, rows: &[Line]) {
+        if self.opened_row(rows).is_none() {
+            self.opened = None;
+        }
+    }
+
+    fn opened_row<'a>(&self, rows: &'a [Line]) -> Option<&'a Line> {
+        let opened = self.opened.as_ref()?;
+        rows.iter().find(|row| row.id() == opened)
+    }
+}
+
+/// Asks before the incident becomes a case.
+fn save(view: &View<'_>) -> Outcome {
+    let report = &view.snapshot.report;
+    if report.symptom.is_none() && report.suspects.is_empty() {
+        return Outcome::Refused("nothing to save: no symptom and no suspect is seen".to_owned());
+    }
+    let stage = match report.ended() {
+        Some(_) => "",
+        None => " The incident is not over: what is known so far is saved.",
+    };
+    let text = format!(
+        "Write this incident as a case into cases/ of your Headwater configuration folder? Only you can read it; it \
+         names keys and addresses, no passwords; nothing is replaced.{stage}"
+    );
+    Outcome::Wants(Intent::Ask(text, Effect::SaveCase))
+}
+
+fn nothing() -> lines::Line {
+    let text = "no case is known: the built-in ones were left out, and there is none of your own".to_owned();
+    lines::Line::new(Weight::Core, "", text).text_colored(ColorRole::Unknown)
+}
+
+#[cfg(test)]
+mod tests;

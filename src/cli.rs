@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod baselines;
+mod cases;
 mod config;
 mod demo;
 mod doctor;
@@ -89,6 +90,9 @@ enum Command {
     Rules(rules::RulesArgs),
     /// Explain one rule
     Explain(rules::ExplainArgs),
+    /// Past incidents: find one that looks like this one, or add this one
+    #[command(subcommand)]
+    Cases(cases::CasesCommand),
     /// Make, print and check configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
@@ -165,6 +169,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),
+        Command::Cases(command) => cases::run(command),
         Command::Config(command) => config::run(command),
         Command::Lab(args) => in_runtime(async {
             match lab::run(args, &mut std::io::stdout(), &mut std::io::stderr()).await {

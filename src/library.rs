@@ -3,15 +3,19 @@
 //! A file that cannot be read is told with its line and costs nothing else: the rest is there. A user's file takes the
 //! place of the built-in one of the same name.
 
+mod case_entry;
+mod saved;
+
 use std::path::Path;
 
 use headwater_engine::Library;
-use headwater_engine::case::Case;
 use headwater_engine::runbook::Runbook;
 use headwater_panels::screen::Notice;
 use serde::de::DeserializeOwned;
 
 use crate::config::{ConfigError, Document, config_folder, text_of};
+
+pub use saved::{SaveError, save_case, save_case_in};
 
 include!(concat!(env!("OUT_DIR"), "/runbook_files.rs"));
 include!(concat!(env!("OUT_DIR"), "/case_files.rs"));
@@ -36,19 +40,6 @@ trait Entry: DeserializeOwned + 'static {
 impl Entry for Runbook {
     const FOLDER: &'static str = "runbooks";
     const BUILT_IN: &'static [(&'static str, &'static str)] = RUNBOOK_FILES;
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn name(&mut self, id: &str) {
-        id.clone_into(&mut self.id);
-    }
-}
-
-impl Entry for Case {
-    const FOLDER: &'static str = "cases";
-    const BUILT_IN: &'static [(&'static str, &'static str)] = CASE_FILES;
 
     fn id(&self) -> &str {
         &self.id

@@ -1,7 +1,7 @@
 //! Reports: what a triage says, as text for a terminal, as Markdown for a ticket, as JSON for programs.
 
 #[cfg(test)]
-mod example;
+pub(crate) mod example;
 pub mod files;
 mod layout;
 mod markdown;

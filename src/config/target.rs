@@ -111,7 +111,7 @@ fn percent_decoded(text: &str) -> String {
 }
 
 /// A text in which every address shows `***` instead of its password and of its query, which may hold a token.
-pub(super) fn without_secrets(text: &str) -> String {
+pub(crate) fn without_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("://") {

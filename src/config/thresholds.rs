@@ -9,7 +9,7 @@ pub(super) fn of_rule(rule: &str) -> Option<&'static [Threshold]> {
 }
 
 /// The ids of all rules.
-pub(super) fn rule_ids() -> Vec<&'static str> {
+pub(crate) fn rule_ids() -> Vec<&'static str> {
     RULES.iter().map(|rule| rule.id).collect()
 }
 

@@ -50,6 +50,17 @@ impl RemoteText {
     }
 }
 
+/// A text of the user's own files, of any length, that cannot steer a terminal: line ends and tabs become blanks, other
+/// controls and invisible formatters a replacement character.
+pub fn without_controls(text: &str) -> String {
+    let harmless = |c: char| match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if is_harmless(c) => c,
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(harmless).collect()
+}
+
 /// A clean text that grows up to [`REMOTE_TEXT_LIMIT`].
 #[derive(Default)]
 struct Clean {

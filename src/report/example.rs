@@ -25,7 +25,7 @@ fn act(at: i64, kind: ActKind) -> OperatorAct {
 }
 
 /// The incident of the design's own example.
-pub(super) fn incident() -> Snapshot {
+pub(crate) fn incident() -> Snapshot {
     let since = Since { at: Moment(50_815_000), before: true };
     let link = |text: &str| Link { subject: subject("redis/features#2"), text: text.into() };
     let row = |name: &str, verdict, reason: &str, age_s| SubjectVerdict {

@@ -12,6 +12,7 @@ use rustix::process::{Signal, kill_current_process_group};
 
 use super::feed::Order;
 use super::run::{Face, Leave, Run, time};
+use crate::library::save_case;
 use crate::report::writeup::versions;
 use crate::report::{Format, files, render};
 use clipboard::Multiplexer;
@@ -40,7 +41,7 @@ impl<F: Face> Run<F> {
             Effect::Export => self.export(),
             Effect::Mark(text) => self.act("marked", ActKind::Mark(RemoteText::new(&text))),
             Effect::Act(kind) => self.act("kept", kind),
-            Effect::SaveCase => self.say("cases cannot be saved yet", true),
+            Effect::SaveCase => self.save_case(),
             Effect::Note(text) => self.act("noted", ActKind::Note(RemoteText::new(&text))),
             Effect::Scan(shard) => self.ordered(Order::Scan(shard)),
             Effect::PauseScan(shard) => self.ordered(Order::PauseScan(shard)),
@@ -110,6 +111,26 @@ impl<F: Face> Run<F> {
             let notice = match files::export(&snapshot, versions) {
                 Ok(text) => Notice { text, is_error: false },
                 Err(text) => Notice { text, is_error: true },
+            };
+            let _ = told.send(notice);
+        });
+    }
+
+    fn save_case(&mut self) {
+        let Some(snapshot) = self.shown_snapshot() else {
+            return self.say("there is no incident yet", false);
+        };
+        let told = self.results.0.clone();
+        tokio::task::spawn_blocking(move || {
+            let notice = match save_case(&snapshot.written()) {
+                Ok(path) => Notice {
+                    text: format!(
+                        "saved as {}: complete it there; it is known from the next start on",
+                        path.display()
+                    ),
+                    is_error: false,
+                },
+                Err(error) => Notice { text: error.to_string(), is_error: true },
             };
             let _ = told.send(notice);
         });

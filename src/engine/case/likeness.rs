@@ -1,5 +1,7 @@
 //! How much the live incident looks like past ones.
 
+use std::collections::BTreeMap;
+
 use super::{Case, is_watched};
 use crate::report::{Report, ShapeKind};
 use crate::rules::{Nature, by_id};
@@ -126,7 +128,8 @@ struct Here<'a> {
     shape: ShapeKind,
     /// Rules with what they fire on, or fired on in this incident.
     firing: Vec<(&'a str, Vec<&'a Subject>)>,
-    states: &'a [RuleState],
+    /// How each rule stands on its subjects; there can be thousands.
+    states: BTreeMap<&'a str, Vec<&'a RuleState>>,
 }
 
 /// How a finding of a case stands here.
@@ -140,13 +143,12 @@ enum Standing {
 impl<'a> Here<'a> {
     fn new(report: &'a Report, states: &'a [RuleState]) -> Self {
         let mut firing: Vec<(&str, Vec<&Subject>)> = vec![];
-        let mut add = |rule: &'a str, subject: &'a Subject| {
-            match firing.iter_mut().find(|(known, _)| *known == rule) {
+        let mut add =
+            |rule: &'a str, subject: &'a Subject| match firing.iter_mut().find(|(known, _)| *known == rule) {
                 Some((_, subjects)) if subjects.contains(&subject) => {}
                 Some((_, subjects)) => subjects.push(subject),
                 None => firing.push((rule, vec![subject])),
-            }
-        };
+            };
         for state in states.iter().filter(|state| matches!(state.state, "firing" | "ended")) {
             add(state.rule, &state.subject);
         }
@@ -154,7 +156,11 @@ impl<'a> Here<'a> {
             add(&suspect.rule, &suspect.subject);
             suspect.explains.iter().for_each(|rule| add(rule, &suspect.subject));
         }
-        Self { shape: report.shape.kind, firing, states }
+        let mut by_rule: BTreeMap<&str, Vec<&RuleState>> = BTreeMap::new();
+        for state in states {
+            by_rule.entry(state.rule).or_default().push(state);
+        }
+        Self { shape: report.shape.kind, firing, states: by_rule }
     }
 
     fn likeness<'c>(&self, case: &'c Case) -> Option<Likeness<'c>> {
@@ -212,7 +218,8 @@ impl<'a> Here<'a> {
         if !subjects.is_empty() {
             return Standing::Alike(Alike { rule: rule.to_owned(), subjects });
         }
-        let mut states = self.states.iter().filter(|state| state.rule == rule && is_on(&state.subject));
+        let states = self.states.get(rule).into_iter().flatten();
+        let mut states = states.filter(|state| is_on(&state.subject));
         // One that nobody sees may be the one.
         let is_clear = states.clone().next().is_some() && states.all(|state| state.state == "clear");
         if is_clear { Standing::Clear } else { Standing::Unseen }
@@ -286,8 +293,14 @@ mod tests {
         assert_eq!(ids, ["alike"], "the symptom alone makes no likeness");
         let alike = &found[0];
         assert_eq!(alike.alike[1].subjects[0].as_str(), "redis/f#2");
-        assert_eq!((alike.against.as_slice(), alike.unseen.as_slice()), (&["shard-hot".to_owned()][..], &["slow-commands".to_owned()][..]));
-        assert_eq!((alike.beyond.as_slice(), alike.unwatched.as_slice()), (&["big-key".to_owned()][..], &["pcie-degraded".to_owned()][..]));
+        assert_eq!(
+            (alike.against.as_slice(), alike.unseen.as_slice()),
+            (&["shard-hot".to_owned()][..], &["slow-commands".to_owned()][..])
+        );
+        assert_eq!(
+            (alike.beyond.as_slice(), alike.unwatched.as_slice()),
+            (&["big-key".to_owned()][..], &["pcie-degraded".to_owned()][..])
+        );
         // 0.5 + 3 + 1 for, 3 and half of 3 against; what nobody sees or watches counts on neither side.
         assert!((alike.share - 4.5 / 9.0).abs() < 1e-9, "{}", alike.share);
         assert_eq!(alike.summary(), "shard-bandwidth, latency-shift alike; shard-hot clear here");
@@ -298,10 +311,8 @@ mod tests {
 
     #[test]
     fn the_more_alike_comes_first_and_another_form_speaks_against() {
-        let states = [
-            state("shard-bandwidth", "redis/f#2", "firing"),
-            state("big-key", "redis/f#2", "firing"),
-        ];
+        let states =
+            [state("shard-bandwidth", "redis/f#2", "firing"), state("big-key", "redis/f#2", "firing")];
         let cases = [
             case("one", &[("big-key", "redis")]),
             case("both", &[("big-key", "redis"), ("shard-bandwidth", "redis")]),

@@ -70,12 +70,7 @@ mod tests {
     use super::*;
 
     fn case(id: &str, title: &str, cause: &str) -> Case {
-        Case {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            root_cause: cause.to_owned(),
-            ..Case::default()
-        }
+        Case { id: id.to_owned(), title: title.to_owned(), root_cause: cause.to_owned(), ..Case::default() }
     }
 
     fn found(cases: &[Case], words: &str) -> Vec<(String, u32)> {
