@@ -106,6 +106,11 @@ pub trait Panel {
 
     /// Opens the detail of a subject, when it has one.
     fn open(&mut self, _subject: &Subject) {}
+
+    /// Takes the line that it asked for by [`Intent::AskText`].
+    fn typed(&mut self, _text: &str, _view: &View<'_>) -> Outcome {
+        Outcome::Ignored
+    }
 }
 
 /// What an action came to.
@@ -126,10 +131,14 @@ pub enum Outcome {
 pub enum Intent {
     /// Opens another panel (by its name), on the detail of a subject when there is one.
     Show(&'static str, Option<Subject>),
+    /// Opens another panel (by its name) with a filter in force, until `back` leads here again.
+    Look(&'static str, Option<String>),
     /// Has something done at once.
     Do(Effect),
     /// Asks first, with what it costs and risks; `enter` does it.
     Ask(String, Effect),
+    /// Asks for a line of text under this title; [`Panel::typed`] takes it.
+    AskText(String),
 }
 
 /// What the application does for the screen; the screen itself changes nothing in the world.

@@ -24,11 +24,8 @@ use crate::keys::{Command, Stroke};
 use crate::panel::{Effect, PANELS, Panel, View};
 pub use bar::first_keys;
 pub use notice::Notice;
-use overlay::{Around, Overlay, Step};
+use overlay::{Around, Overlay};
 pub use status::{Feed, Shown, Status};
-
-/// What was typed is kept for this many filters of each panel.
-const FILTERS_KEPT: usize = 50;
 
 /// The state of the screen: which panel is open, what is frozen, what lies over it.
 pub struct Screen {
@@ -41,6 +38,8 @@ pub struct Screen {
     overlay: Option<Box<dyn Overlay>>,
     /// Filters that were typed on each panel, the newest last.
     filters: Vec<Vec<String>>,
+    /// A filter that is in force on a panel until it is left, because another panel opened it so.
+    lent: Option<(usize, String)>,
     /// A note that was begun and put aside.
     draft: String,
     notice: Option<Notice>,
@@ -72,6 +71,7 @@ impl Screen {
             held: None,
             overlay: None,
             filters: vec![vec![]; PANELS.len()],
+            lent: None,
             draft: String::new(),
             notice: None,
             hint: None,
@@ -238,41 +238,6 @@ impl Screen {
     fn around<'a>(&'a mut self, shown: &'a Shown<'a>) -> Around<'a> {
         let snapshot = self.snapshot(shown);
         Around { shown, panel: self.panels[self.active].as_mut(), snapshot, row: &PANELS[self.active] }
-    }
-
-    /// Does what an overlay came to.
-    fn follow(&mut self, step: Step, overlay: Box<dyn Overlay>, shown: &Shown<'_>) -> Vec<Effect> {
-        match step {
-            Step::Close => {}
-            Step::Stay => self.overlay = Some(overlay),
-            Step::Explain(why) => {
-                self.overlay = Some(overlay);
-                self.say(why, true);
-            }
-            Step::Run(command) => return self.take(command, shown),
-            Step::Do(effects) => {
-                if effects.iter().any(|effect| matches!(effect, Effect::Note(_))) {
-                    self.say_kept("noted", shown);
-                }
-                return effects;
-            }
-            Step::Filtered(text) => {
-                let typed = &mut self.filters[self.active];
-                typed.retain(|earlier| *earlier != text);
-                if !text.is_empty() {
-                    typed.push(text);
-                }
-                typed.drain(..typed.len().saturating_sub(FILTERS_KEPT));
-            }
-            Step::PutAside(draft) => {
-                if !draft.trim().is_empty() {
-                    let key = shown.keys.key_of(Action::Note);
-                    self.say(format!("the note is put aside; {key} takes it up again"), false);
-                }
-                self.draft = draft;
-            }
-        }
-        vec![]
     }
 }
 

@@ -1,9 +1,14 @@
 //! What each action does that no panel took.
 
-use super::overlay::{CommandLine, FilterPrompt, Help, Note, Question};
+use headwater_engine::filter::Filter;
+
+use super::overlay::{CommandLine, FilterPrompt, Help, LineAsked, Note, Overlay, Question, Step};
 use super::{Screen, Shown, view};
 use crate::action::{Action, Scope};
 use crate::panel::{Effect, Intent, Outcome, PANELS, Play};
+
+/// What was typed is kept for this many filters of each panel.
+const FILTERS_KEPT: usize = 50;
 
 impl Screen {
     /// Asks the panel first, then the screen.
@@ -32,6 +37,10 @@ impl Screen {
             Outcome::Wants(Intent::Ask(question, effect)) => {
                 self.overlay = Some(Box::new(Question::new(question, effect)));
             }
+            Outcome::Wants(Intent::AskText(title)) => {
+                self.overlay = Some(Box::new(LineAsked::new(title)));
+            }
+            Outcome::Wants(Intent::Look(name, filter)) => self.look(name, filter.as_deref()),
             Outcome::Wants(Intent::Show(name, subject)) => {
                 if let Some(place) = PANELS.iter().position(|row| row.name == name) {
                     self.show(place);
@@ -42,6 +51,48 @@ impl Screen {
             }
         }
         Some(vec![])
+    }
+
+    /// Does what an overlay came to.
+    pub(super) fn follow(&mut self, step: Step, overlay: Box<dyn Overlay>, shown: &Shown<'_>) -> Vec<Effect> {
+        match step {
+            Step::Close => {}
+            Step::Stay => self.overlay = Some(overlay),
+            Step::Explain(why) => {
+                self.overlay = Some(overlay);
+                self.say(why, true);
+            }
+            Step::Typed(text) => {
+                let taken = match self.snapshot(shown) {
+                    Some(snapshot) => self.panels[self.active].typed(&text, &view(shown, &snapshot)),
+                    None => Outcome::Ignored,
+                };
+                return self.settle(taken).unwrap_or_default();
+            }
+            Step::Run(command) => return self.take(command, shown),
+            Step::Do(effects) => {
+                if effects.iter().any(|effect| matches!(effect, Effect::Note(_))) {
+                    self.say_kept("noted", shown);
+                }
+                return effects;
+            }
+            Step::Filtered(text) => {
+                let typed = &mut self.filters[self.active];
+                typed.retain(|earlier| *earlier != text);
+                if !text.is_empty() {
+                    typed.push(text);
+                }
+                typed.drain(..typed.len().saturating_sub(FILTERS_KEPT));
+            }
+            Step::PutAside(draft) => {
+                if !draft.trim().is_empty() {
+                    let key = shown.keys.key_of(Action::Note);
+                    self.say(format!("the note is put aside; {key} takes it up again"), false);
+                }
+                self.draft = draft;
+            }
+        }
+        vec![]
     }
 
     fn act_everywhere(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
@@ -99,11 +150,28 @@ impl Screen {
         self.say(text, false);
     }
 
-    /// Clears the filter in force, else goes back to the panel before.
+    /// Opens a panel with a filter that is lent to it until `back`.
+    fn look(&mut self, name: &str, filter: Option<&str>) {
+        let Some(place) = PANELS.iter().position(|row| row.name == name) else { return };
+        self.show(place);
+        let panel = &mut self.panels[place];
+        let filter = filter.and_then(|text| Filter::parse(text, &panel.fields()).ok());
+        self.lent = filter.as_ref().map(|filter| (place, filter.as_str().to_owned()));
+        if filter.is_some() {
+            panel.set_filter(filter);
+        }
+    }
+
+    /// Clears the filter in force, else goes back to the panel before. A filter that was lent goes with the panel.
     fn back(&mut self, shown: &Shown<'_>) {
+        let lent = self.lent.take();
         let panel = &mut self.panels[self.active];
-        if panel.filter().is_some() {
+        let in_force = panel.filter().map(|filter| (self.active, filter.as_str().to_owned()));
+        let is_filtered = in_force.is_some();
+        if is_filtered {
             panel.set_filter(None);
+        }
+        if is_filtered && in_force != lent {
             self.say("the filter is cleared", false);
         } else if let Some(before) = self.left.pop() {
             self.active = before;

@@ -4,6 +4,7 @@ mod command_line;
 mod entry;
 mod filter_prompt;
 mod help;
+mod line_asked;
 mod note;
 mod question;
 mod window;
@@ -14,6 +15,7 @@ use ratatui::layout::{Position, Rect};
 pub(super) use command_line::CommandLine;
 pub(super) use filter_prompt::FilterPrompt;
 pub(super) use help::Help;
+pub(super) use line_asked::LineAsked;
 pub(super) use note::Note;
 pub(super) use question::Question;
 
@@ -63,6 +65,8 @@ pub(super) enum Step {
     Run(Command),
     /// It is closed and this is done by the application.
     Do(Vec<Effect>),
+    /// It is closed, and the panel takes this line.
+    Typed(String),
     /// It is closed, and this filter was typed in it.
     Filtered(String),
     /// It is closed before it was finished; this is kept for the next time.

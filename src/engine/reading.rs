@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use act::{ActKind, OperatorAct, StepAct, StepAnswer};
+pub use act::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
 pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
 

@@ -48,8 +48,35 @@ pub struct StepAct {
     pub title: RemoteText,
     /// The answer.
     pub answer: StepAnswer,
+    /// What the checks came to at that moment.
+    #[serde(default)]
+    pub found: Found,
     /// What each check of the step said at that moment, with its number.
     pub seen: Vec<RemoteText>,
+}
+
+/// What the checks of a step come to together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// Every check passed on fresh data.
+    Good,
+    /// At least one check failed on fresh data.
+    Bad,
+    /// None failed, and not all could be seen.
+    #[default]
+    Unknown,
+}
+
+impl Found {
+    /// The word for screens and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The answers to a step.

@@ -47,10 +47,10 @@ impl Note {
     }
 }
 
-/// A step's answer in one line: `2.1 shard by shard: confirmed (what was seen)`.
+/// A step's answer in one line: `2.1 shard by shard: confirmed bad (what was seen)`.
 fn told(step: &StepAct) -> String {
     let answer = match &step.answer {
-        StepAnswer::Confirmed => "confirmed".to_owned(),
+        StepAnswer::Confirmed => format!("confirmed {}", step.found.word()),
         StepAnswer::Overridden(why) => format!("overridden: {why}"),
         StepAnswer::Skipped(why) => format!("skipped: {why}"),
         StepAnswer::Reopened => "reopened".to_owned(),

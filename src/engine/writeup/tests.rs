@@ -47,6 +47,7 @@ fn accused(seconds: i64) -> Snapshot {
         step: "2".into(),
         title: "shard by shard".into(),
         answer: StepAnswer::Confirmed,
+        found: crate::reading::Found::Bad,
         seen: vec!["shard-bandwidth fires".into()],
     };
     engine.take(&act(seconds * 1_000 - 400, ActKind::Note("cache off".into())));
