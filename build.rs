@@ -8,6 +8,7 @@ use std::{env, fs, io};
 const EMBEDDED: &[(&str, &str)] = &[
     ("assets/cases", "CASE_FILES"),
     ("assets/dialects", "DIALECT_FILES"),
+    ("assets/remedies", "REMEDY_FILES"),
     ("assets/runbooks", "RUNBOOK_FILES"),
     ("themes", "THEME_FILES"),
 ];

@@ -1,15 +1,17 @@
-//! Runbooks and cases: the built-in ones, and the user's in `$XDG_CONFIG_HOME/headwater/{runbooks,cases}/`.
+//! Runbooks, their actions, and cases: the built-in ones, and the user's in
+//! `$XDG_CONFIG_HOME/headwater/{runbooks,remedies,cases}/`.
 //!
 //! A file that cannot be read is told with its line and costs nothing else: the rest is there. A user's file takes the
 //! place of the built-in one of the same name.
 
 mod case_entry;
+mod examining;
 mod saved;
 
 use std::path::Path;
 
 use headwater_engine::Library;
-use headwater_engine::runbook::Runbook;
+use headwater_engine::runbook::{Remedy, Runbook};
 use headwater_panels::screen::Notice;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +21,7 @@ pub use saved::{SaveError, save_case, save_case_in};
 
 include!(concat!(env!("OUT_DIR"), "/runbook_files.rs"));
 include!(concat!(env!("OUT_DIR"), "/case_files.rs"));
+include!(concat!(env!("OUT_DIR"), "/remedy_files.rs"));
 
 /// A kind of entry: where its files are, and what is asked of one beyond its shape.
 trait Entry: DeserializeOwned + 'static {
@@ -33,8 +36,8 @@ trait Entry: DeserializeOwned + 'static {
     /// Takes its id.
     fn name(&mut self, id: &str);
 
-    /// Complains of what its shape alone does not forbid.
-    fn examine(&self, _document: &mut Document<'_>) {}
+    /// Complains of what its shape alone does not forbid; `known` has what was read before it.
+    fn examine(&self, _document: &mut Document<'_>, _known: &Library) {}
 }
 
 impl Entry for Runbook {
@@ -47,6 +50,27 @@ impl Entry for Runbook {
 
     fn name(&mut self, id: &str) {
         id.clone_into(&mut self.id);
+    }
+
+    fn examine(&self, document: &mut Document<'_>, known: &Library) {
+        examining::runbook(self, document, known);
+    }
+}
+
+impl Entry for Remedy {
+    const FOLDER: &'static str = "remedies";
+    const BUILT_IN: &'static [(&'static str, &'static str)] = REMEDY_FILES;
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&mut self, id: &str) {
+        id.clone_into(&mut self.id);
+    }
+
+    fn examine(&self, document: &mut Document<'_>, _known: &Library) {
+        examining::remedy(self, document);
     }
 }
 
@@ -63,8 +87,25 @@ pub fn built_in() -> Library {
 /// The same with the user's entries of this folder.
 pub fn load_from(own: Option<&Path>) -> (Library, Vec<ConfigError>) {
     let mut faults = vec![];
-    let library = Library { runbooks: entries(own, &mut faults), cases: entries(own, &mut faults) };
+    let mut library = Library::default();
+    // Runbooks name actions, which are therefore read before them.
+    library.remedies = entries(own, &library, &mut faults);
+    library.runbooks = entries(own, &library, &mut faults);
+    library.cases = entries(own, &library, &mut faults);
     (library, faults)
+}
+
+/// Reads a runbook of a user's own, beside everything that can be read; every problem is in the error.
+pub fn runbook_of(path: &Path) -> Result<Runbook, ConfigError> {
+    let text =
+        text_of(path, "'headwater runbook show dependencies-first --format toml' prints one to begin with")?;
+    let id = path.file_stem().unwrap_or_default().to_string_lossy();
+    read(&text, &id, &path.display().to_string(), &load().0)
+}
+
+/// The text of the built-in runbook with this id.
+pub fn runbook_text(id: &str) -> Option<&'static str> {
+    RUNBOOK_FILES.iter().find(|(file, _)| file.trim_end_matches(".toml") == id).map(|(_, text)| *text)
 }
 
 /// What a screen says of broken files; `None` when there are none.
@@ -77,23 +118,23 @@ pub(crate) fn notice(broken: &[ConfigError]) -> Option<Notice> {
 }
 
 /// Reads one entry's text; `origin` names it in complaints.
-fn read<E: Entry>(text: &str, id: &str, origin: &str) -> Result<E, ConfigError> {
+fn read<E: Entry>(text: &str, id: &str, origin: &str, known: &Library) -> Result<E, ConfigError> {
     let mut document = Document::new(text);
     let Some(mut entry) = document.read::<E>() else {
         document.finish(origin)?;
         return Err(ConfigError::new(origin, "this file cannot be read"));
     };
     entry.name(id);
-    entry.examine(&mut document);
+    entry.examine(&mut document, known);
     document.finish(origin)?;
     Ok(entry)
 }
 
-fn entries<E: Entry>(own: Option<&Path>, faults: &mut Vec<ConfigError>) -> Vec<E> {
+fn entries<E: Entry>(own: Option<&Path>, known: &Library, faults: &mut Vec<ConfigError>) -> Vec<E> {
     let mut entries: Vec<E> = vec![];
     for (file, text) in E::BUILT_IN {
         let id = file.trim_end_matches(".toml");
-        match read(text, id, &format!("assets/{}/{file}", E::FOLDER)) {
+        match read(text, id, &format!("assets/{}/{file}", E::FOLDER), known) {
             Ok(entry) => entries.push(entry),
             Err(fault) => faults.push(fault),
         }
@@ -101,10 +142,11 @@ fn entries<E: Entry>(own: Option<&Path>, faults: &mut Vec<ConfigError>) -> Vec<E
     for path in own.map(|own| files(&own.join(E::FOLDER))).unwrap_or_default() {
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let origin = path.display().to_string();
-        let entry = text_of(&path, "the others are there").and_then(|text| read::<E>(&text, &id, &origin));
+        let entry =
+            text_of(&path, "the others are there").and_then(|text| read::<E>(&text, &id, &origin, known));
         match entry {
             Ok(entry) => {
-                entries.retain(|known| known.id() != id);
+                entries.retain(|built_in| built_in.id() != id);
                 entries.push(entry);
             }
             Err(fault) => faults.push(fault),

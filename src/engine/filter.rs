@@ -127,6 +127,20 @@ impl Filter {
         self.condition.holds(row) == Some(true)
     }
 
+    /// Whether a row meets it; `None` when what it asks for is not known.
+    pub fn judge(&self, row: &dyn Filtered) -> Option<bool> {
+        self.condition.holds(row)
+    }
+
+    /// The places of the fields of numbers that it compares, each once, in order.
+    pub fn comparisons(&self) -> Vec<usize> {
+        let mut places = vec![];
+        self.condition.compared(&mut places);
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
     /// The expression as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -1,5 +1,6 @@
 //! Cases as entries of the library: what their files may say.
 
+use headwater_engine::Library;
 use headwater_engine::case::{Case, UNBUILT, is_rule};
 use headwater_engine::subject::{KINDS, Kind};
 use headwater_engine::text::without_controls;
@@ -21,7 +22,7 @@ impl Entry for Case {
         self.map_texts(without_controls);
     }
 
-    fn examine(&self, document: &mut Document<'_>) {
+    fn examine(&self, document: &mut Document<'_>, _known: &Library) {
         if self.title.trim().is_empty() {
             document.wrong(&["title"], "says nothing: write in one line what it was");
         }
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     fn complaints(text: &str) -> String {
-        read::<Case>(text, "x", "x.toml").map_or_else(|error| error.to_string(), |case| format!("{case:?}"))
+        read::<Case>(text, "x", "x.toml", &Library::default()).map_or_else(|error| error.to_string(), |case| format!("{case:?}"))
     }
 
     #[test]
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn a_rule_that_this_version_lacks_may_be_named_and_no_text_steers_a_terminal() {
         let text = "title = \"a\\u001b[2Jb\"\nroot_cause = \"\"\"two\nlines\"\"\"\n[[findings]]\nrule = \"pcie-degraded\"\n";
-        let case = read::<Case>(text, "x", "x.toml").unwrap();
+        let case = read::<Case>(text, "x", "x.toml", &Library::default()).unwrap();
         assert_eq!((case.title.as_str(), case.root_cause.as_str()), ("a\u{fffd}[2Jb", "two lines"));
     }
 }

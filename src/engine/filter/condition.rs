@@ -114,6 +114,18 @@ fn decided(parts: &[Condition], row: &dyn Filtered, deciding: bool) -> Option<bo
     outcome
 }
 
+impl Condition {
+    /// Adds the places of the fields of numbers that are compared.
+    pub(super) fn compared(&self, places: &mut Vec<usize>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.compared(places)),
+            Self::Not(part) => part.compared(places),
+            Self::Number { place, .. } => places.push(*place),
+            Self::Mentions { .. } | Self::Words { .. } => {}
+        }
+    }
+}
+
 impl Likeness {
     fn holds(self, words: &str, text: &str) -> bool {
         match self {

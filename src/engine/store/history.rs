@@ -50,6 +50,11 @@ impl History {
         subject.within(&self.index).map(|(part, _)| part)
     }
 
+    /// Everything of which anything is kept, in order.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        self.index.keys()
+    }
+
     /// Number of series.
     pub fn series_count(&self) -> usize {
         self.index.values().map(|group| group.series.len()).sum()

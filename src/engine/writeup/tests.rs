@@ -115,7 +115,7 @@ fn it_tells_the_story_in_the_order_of_time_with_changes_of_the_last_day() {
     assert_eq!(
         story[2..4],
         [
-            (ToldKind::Step, "2 shard by shard: confirmed (shard-bandwidth fires)"),
+            (ToldKind::Step, "2 shard by shard: confirmed bad (shard-bandwidth fires)"),
             (ToldKind::Note, "cache off"),
         ],
     );

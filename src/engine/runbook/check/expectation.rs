@@ -1,0 +1,156 @@
+//! Checks that compare numbers.
+
+use std::cell::RefCell;
+
+use super::rules::Named;
+use super::{Outcome, age, and_more};
+use crate::filter::{FieldValue, Filtered};
+use crate::metric::{Bad, Unit};
+use crate::quantity::show;
+use crate::runbook::measures::{Measure, measure, parse_expectation, parse_subjects};
+use crate::snapshot::Snapshot;
+use crate::store::Seen;
+use crate::subject::Subject;
+
+/// The numbers of one subject; what is stale is not known.
+struct Row<'a> {
+    subject: &'a Subject,
+    snapshot: &'a Snapshot,
+    /// Values that are too old, which explain why it cannot be said.
+    stale: RefCell<Vec<(&'static str, Seen)>>,
+}
+
+impl Filtered for Row<'_> {
+    fn field(&self, place: usize) -> FieldValue<'_> {
+        let Some((measure, name, _)) = measure(place) else { return FieldValue::Absent };
+        let Some(seen) = measure.latest(self.subject, self.snapshot) else { return FieldValue::Absent };
+        if seen.at < self.snapshot.at - self.snapshot.settings.stale_after() {
+            self.stale.borrow_mut().push((name, seen));
+            return FieldValue::Absent;
+        }
+        FieldValue::Number(seen.value)
+    }
+}
+
+/// Whether an expression holds of every subject that has its metrics.
+pub(super) fn judge(expression: &str, on: Option<&str>, snapshot: &Snapshot) -> (Outcome, String) {
+    let filter = match parse_expectation(expression) {
+        Ok(filter) => filter,
+        Err(error) => return (Outcome::Unknown, format!("'{expression}' makes no sense: {error}")),
+    };
+    let measures: Vec<(Measure, &'static str, Unit)> =
+        filter.comparisons().into_iter().filter_map(measure).collect();
+    let callers = Subject::component(crate::subject::Kind::Client, "callers");
+    let subjects = subjects(&measures, on, snapshot, &callers);
+    if subjects.is_empty() {
+        let names: Vec<&str> = measures.iter().map(|(_, name, _)| *name).collect();
+        let whom = on.map_or_else(String::new, |on| format!(" of {on}"));
+        return (Outcome::Unknown, format!("no source tells {}{whom}", names.join(" or ")));
+    }
+    let (mut bad, mut blind, mut good) = (vec![], vec![], vec![]);
+    for subject in subjects {
+        let row = Row { subject, snapshot, stale: RefCell::default() };
+        match filter.judge(&row) {
+            Some(true) => good.push(subject),
+            Some(false) => bad.push(subject),
+            None => blind.push((subject, row.stale.into_inner())),
+        }
+    }
+    let told = |subject: &Subject| numbers(subject, &measures, snapshot, &callers);
+    let limit = filter.as_str();
+    if let Some(worst) = worst(&bad, &measures, snapshot) {
+        let more = and_more(bad.len());
+        return (Outcome::Failed, format!("{}; it should be {limit}{more}", told(worst)));
+    }
+    if let Some((subject, stale)) = blind.first() {
+        let more = and_more(blind.len());
+        return (
+            Outcome::Unknown,
+            format!("{}{more}", missing(subject, stale, &measures, snapshot, &callers)),
+        );
+    }
+    let told = worst(&good, &measures, snapshot).map(told).unwrap_or_default();
+    let all = if good.len() > 1 { format!(", the worst of {}", good.len()) } else { String::new() };
+    (Outcome::Passed, format!("{told}{all}; limit {limit}"))
+}
+
+/// Everything that is asked: the subjects with one of these metrics, or callers as a whole for signals alone.
+fn subjects<'a>(
+    measures: &[(Measure, &str, Unit)],
+    on: Option<&str>,
+    snapshot: &'a Snapshot,
+    callers: &'a Subject,
+) -> Vec<&'a Subject> {
+    let metrics: Vec<_> = measures
+        .iter()
+        .filter_map(|(measure, ..)| match measure {
+            Measure::Metric(metric) => Some(*metric),
+            Measure::Signal(_) => None,
+        })
+        .collect();
+    if metrics.is_empty() {
+        let is_told = measures.iter().any(|(measure, ..)| measure.latest(callers, snapshot).is_some());
+        return if is_told { vec![callers] } else { vec![] };
+    }
+    let pattern = on.and_then(|on| parse_subjects(on).ok());
+    let is_meant = |subject: &&Subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)));
+    let has_one = |subject: &&Subject| {
+        let traces = snapshot.history.of(subject);
+        metrics.iter().any(|metric| traces.trace(*metric, None).is_some())
+    };
+    snapshot.history.subjects().filter(is_meant).filter(has_one).collect()
+}
+
+/// The subject that is worst by the first metric.
+fn worst<'a>(
+    subjects: &[&'a Subject],
+    measures: &[(Measure, &str, Unit)],
+    snapshot: &Snapshot,
+) -> Option<&'a Subject> {
+    let (measure, ..) = measures.first()?;
+    let sign = if is_low_bad(*measure) { -1.0 } else { 1.0 };
+    let value = |subject: &Subject| {
+        measure.latest(subject, snapshot).map_or(f64::NEG_INFINITY, |seen| seen.value * sign)
+    };
+    subjects.iter().copied().max_by(|one, other| value(one).total_cmp(&value(other)))
+}
+
+fn is_low_bad(measure: Measure) -> bool {
+    let bad = match measure {
+        Measure::Metric(metric) => metric.row().bad,
+        Measure::Signal(place) => crate::signal::SIGNALS[place].bad,
+    };
+    bad == Bad::Low
+}
+
+/// `redis/features#2@10.0.3.14:6379 redis.answer_time 41 ms (1 s old)`.
+fn numbers(
+    subject: &Subject,
+    measures: &[(Measure, &'static str, Unit)],
+    snapshot: &Snapshot,
+    callers: &Subject,
+) -> String {
+    let told = measures.iter().filter_map(|(measure, name, unit)| {
+        let seen = measure.latest(subject, snapshot)?;
+        Some(format!("{name} {} ({})", show(seen.value, *unit), age(seen.at, snapshot.at)))
+    });
+    let told = told.collect::<Vec<_>>().join(", ");
+    if subject == callers { told } else { format!("{subject} {told}") }
+}
+
+/// Why it cannot be said of a subject.
+fn missing(
+    subject: &Subject,
+    stale: &[(&'static str, Seen)],
+    measures: &[(Measure, &'static str, Unit)],
+    snapshot: &Snapshot,
+    callers: &Subject,
+) -> String {
+    let whom = if subject == callers { String::new() } else { format!("{subject}: ") };
+    if let Some((name, seen)) = stale.first() {
+        return format!("{whom}{name} is stale: {}", age(seen.at, snapshot.at));
+    }
+    let absent = measures.iter().find(|(measure, ..)| measure.latest(subject, snapshot).is_none());
+    let name = absent.or(measures.first()).map_or("it", |(_, name, _)| *name);
+    format!("{whom}no value of {name}")
+}

@@ -1,0 +1,158 @@
+//! How far somebody has come in a runbook: told by the acts that were recorded.
+
+use super::check::{CheckState, evaluate, found};
+use super::{Runbook, Step};
+use crate::reading::{ActKind, Found, StepAct, StepAnswer};
+use crate::snapshot::Snapshot;
+use crate::text::RemoteText;
+use crate::time::Moment;
+
+/// An answer in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// When it was given.
+    pub at: Moment,
+    /// The answer; never [`StepAnswer::Reopened`].
+    pub answer: StepAnswer,
+    /// What the checks came to at that moment.
+    pub found: Found,
+    /// What each check said then.
+    pub seen: Vec<RemoteText>,
+}
+
+/// A runbook at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// When it was begun; `None` before.
+    pub began: Option<Moment>,
+    /// The answer to each step, in the order of the steps.
+    pub answers: Vec<Option<Answer>>,
+    /// How each step's checks stand now.
+    pub checks: Vec<Vec<CheckState>>,
+    /// The step that is due; `None` once the way through the runbook has reached its end.
+    pub due: Option<usize>,
+}
+
+/// How a step stands in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Confirmed good.
+    Done,
+    /// Confirmed bad.
+    Bad,
+    /// Answered by the operator against or without the checks.
+    Overridden,
+    /// Left out with a reason.
+    Skipped,
+    /// The step that is due.
+    Now,
+    /// Not answered, and its checks cannot be seen.
+    Blind,
+    /// Not answered.
+    Open,
+}
+
+impl Standing {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Bad => "bad",
+            Self::Overridden => "noted",
+            Self::Skipped => "skipped",
+            Self::Now => "now",
+            Self::Blind => "blind",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl Progress {
+    /// How the step at this place stands.
+    pub fn standing(&self, place: usize) -> Standing {
+        match self.answers.get(place).and_then(Option::as_ref) {
+            Some(Answer { answer: StepAnswer::Confirmed, found: Found::Bad, .. }) => Standing::Bad,
+            Some(Answer { answer: StepAnswer::Confirmed, .. }) => Standing::Done,
+            Some(Answer { answer: StepAnswer::Overridden(_), .. }) => Standing::Overridden,
+            Some(_) => Standing::Skipped,
+            None if self.due == Some(place) && self.began.is_some() => Standing::Now,
+            None if self.found(place) == Found::Unknown => Standing::Blind,
+            None => Standing::Open,
+        }
+    }
+
+    /// What the checks of the step at this place come to now.
+    pub fn found(&self, place: usize) -> Found {
+        self.checks.get(place).map_or(Found::Unknown, |states| found(states))
+    }
+
+    /// How many steps were not answered.
+    pub fn open(&self) -> usize {
+        self.answers.iter().filter(|answer| answer.is_none()).count()
+    }
+
+    /// The act that records an answer to the step at this place, with what its checks say now.
+    pub fn act(&self, runbook: &Runbook, place: usize, answer: StepAnswer) -> Option<ActKind> {
+        let step: &Step = runbook.steps.get(place)?;
+        let states = self.checks.get(place).map_or(&[][..], Vec::as_slice);
+        Some(ActKind::Step(StepAct {
+            runbook: RemoteText::new(&runbook.id),
+            step: RemoteText::new(&step.id),
+            title: RemoteText::new(&step.title),
+            answer,
+            found: found(states),
+            seen: states.iter().map(|state| RemoteText::new(&state.line())).collect(),
+        }))
+    }
+}
+
+/// How far a runbook has come: its latest beginning starts it anew, and the latest answer to a step counts.
+pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
+    let begins = |kind: &ActKind| matches!(kind, ActKind::Runbook(id) if id.as_str() == runbook.id);
+    let first = snapshot.acts.iter().rposition(|act| begins(&act.kind)).unwrap_or(0);
+    let mut progress = Progress {
+        began: None,
+        answers: vec![None; runbook.steps.len()],
+        checks: runbook
+            .steps
+            .iter()
+            .map(|step| step.checks.iter().map(|check| evaluate(check, snapshot)).collect())
+            .collect(),
+        due: None,
+    };
+    // The place of the last answer, and where it leads.
+    let mut last = None;
+    for act in &snapshot.acts[first..] {
+        if begins(&act.kind) {
+            progress.began = Some(act.at);
+        }
+        let ActKind::Step(step) = &act.kind else { continue };
+        let place = runbook.step(step.step.as_str()).filter(|_| step.runbook.as_str() == runbook.id);
+        let Some(place) = place else { continue };
+        progress.began.get_or_insert(act.at);
+        progress.answers[place] = match &step.answer {
+            StepAnswer::Reopened => None,
+            answer => Some(Answer {
+                at: act.at,
+                answer: answer.clone(),
+                found: step.found,
+                seen: step.seen.clone(),
+            }),
+        };
+        last = Some(place);
+    }
+    progress.due = due(runbook, &progress, last);
+    progress
+}
+
+/// The step after the last answer: where a bad one leads, else the next that is open.
+fn due(runbook: &Runbook, progress: &Progress, last: Option<usize>) -> Option<usize> {
+    let is_open = |place: &usize| progress.answers[*place].is_none();
+    let Some(last) = last else { return (!runbook.steps.is_empty()).then_some(0) };
+    if is_open(&last) {
+        return Some(last);
+    }
+    let leads = runbook.steps[last].bad_leads_to.as_deref().and_then(|id| runbook.step(id));
+    let leads = leads.filter(|place| progress.standing(last) == Standing::Bad && is_open(place));
+    leads.or_else(|| (last + 1..runbook.steps.len()).find(is_open))
+}
