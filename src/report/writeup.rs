@@ -71,7 +71,7 @@ fn steps(out: &mut String, steps: &[Answered]) -> std::fmt::Result {
     writeln!(out, "## Steps\n")?;
     for Answered { at, act } in steps {
         let answer = match &act.answer {
-            StepAnswer::Confirmed => format!("confirmed {}", step.act.found.word()),
+            StepAnswer::Confirmed => format!("confirmed {}", act.found.word()),
             StepAnswer::Overridden(why) => format!("overridden: {}", escaped(why.as_str())),
             StepAnswer::Skipped(why) => format!("skipped: {}", escaped(why.as_str())),
             StepAnswer::Reopened => "taken back".to_owned(),
