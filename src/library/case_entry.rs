@@ -47,7 +47,8 @@ mod tests {
     use super::*;
 
     fn complaints(text: &str) -> String {
-        read::<Case>(text, "x", "x.toml", &Library::default()).map_or_else(|error| error.to_string(), |case| format!("{case:?}"))
+        read::<Case>(text, "x", "x.toml", &Library::default())
+            .map_or_else(|error| error.to_string(), |case| format!("{case:?}"))
     }
 
     #[test]
