@@ -9,6 +9,7 @@ mod inferred;
 mod location;
 mod place;
 mod resolve;
+mod symptom;
 mod target;
 mod thresholds;
 mod undeclared;

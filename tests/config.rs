@@ -75,6 +75,17 @@ fn a_configuration_gives_targets_and_components() {
 }
 
 #[test]
+fn a_symptom_of_any_number_is_taken() {
+    let table = "[[symptom]]\nname = \"orders\"\nsubject = \"service/ranker\"\nmetric = \"orders_total\"\n";
+    let text = format!("{GOOD}\n{table}part = \"kind=paid\"\nat_least = 0.5\n");
+    let config = Config::parse(&text, "hw.toml").unwrap();
+    let symptom = &config.settings.symptoms[0];
+    assert_eq!((symptom.name.as_str(), symptom.metric.as_str()), ("orders", "orders_total"));
+    assert_eq!((symptom.at_least, symptom.at_most), (Some(0.5), None));
+    assert_eq!(Config::parse(&config.print(), "printed").unwrap().settings, config.settings);
+}
+
+#[test]
 fn each_wrong_input_has_its_sentence() {
     let redis = "[[redis]]\nname = \"f\"\nurl = \"redis://h:1\"\n";
     for (text, expected) in [
@@ -82,6 +93,26 @@ fn each_wrong_input_has_its_sentence() {
         (
             &format!("{redis}link = \"200Mbyt\"\n"),
             "hw.toml:4: 'link' = '200Mbyt' is not a bandwidth: write for example '200Mbit/s' or '25MB/s'".to_owned(),
+        ),
+        (
+            &format!("{redis}[[symptom]]\nname = \"orders\"\nsubject = \"redis/f\"\nmetric = \"orders\"\n"),
+            "hw.toml:4: [[symptom]] has no limit: write at_most = NUMBER where more is worse, at_least = NUMBER where less is".to_owned(),
+        ),
+        (
+            &format!("{redis}[[symptom]]\nname = \"orders\"\nsubject = \"redis/f\"\nat_most = 1\n"),
+            "hw.toml:4: [[symptom]] has no 'metric': write for example metric = \"orders_total\"".to_owned(),
+        ),
+        (
+            &format!("{redis}[[symptom]]\nname = \"orders\"\nsubject = \"redis/ff\"\nmetric = \"orders\"\nat_most = 1\n"),
+            "hw.toml:6: unknown component 'redis/ff': did you mean 'redis/f'?".to_owned(),
+        ),
+        (
+            &format!("{redis}[[symptom]]\nnames = \"orders\"\n"),
+            "hw.toml:5: unknown key 'names': did you mean 'name'?".to_owned(),
+        ),
+        (
+            &format!("{redis}[[symptom]]\nname = \"orders\"\nsubject = \"redis/f\"\nmetric = \"orders\"\nat_most = 1\nat_least = 2\n"),
+            "hw.toml:9: 'at_least' = '2' leaves nothing healthy: it must lie below at_most".to_owned(),
         ),
         (
             &format!("interval = 1\n{redis}"),

@@ -30,6 +30,7 @@ macro_rules! rules {
 rules! {
     latency_shift "latency-shift"
     error_shift "error-shift"
+    business_symptom "business-symptom"
     node_unreachable "node-unreachable"
     shard_saturated "shard-saturated"
     shard_bandwidth "shard-bandwidth"
@@ -38,11 +39,14 @@ rules! {
     slow_commands "slow-commands"
     big_key "big-key"
     queue_not_compute "queue-not-compute"
+    declared_limit "declared-limit"
     slow_instance "slow-instance"
     hit_but_slow "hit-but-slow"
     access_changed "access-changed"
     surge "surge"
+    retry_storm "retry-storm"
     self_slow "self-slow"
+    deviation "deviation"
 }
 
 /// One test per file of whole-report expectations.

@@ -112,7 +112,7 @@ fn a_number_that_is_old_is_neither_zero_nor_compared() {
     let snapshot = world.snapshot();
     let mut stage = stage(&snapshot);
     insta::assert_snapshot!(stage.drawn(80, 10), @r"
-    redis/features  max 95.6 % on #2  mean 39.9 %  8x others  ? 1 not seen
+    redis/features  max 95.6 % on #2  mean 39.9 %  12x others  ? 1 not seen
     share of link  full = the link, 25 MB/s  30 s a cell, 7 min  numbers every 2 s
     verdict    shard        over time       answer   link    CPU       out data
     ? unknown  features#0       ░░░░░░░░░░  0.6 ms    4 %    5 %    1 MB/s 21 s old

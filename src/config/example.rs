@@ -95,6 +95,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
                 thresholds: component.thresholds.clone(),
             })
             .collect(),
+        symptom: settings.symptoms.iter().map(super::symptom::table).collect(),
         thresholds: settings.thresholds.clone(),
     };
     toml::to_string(&shown).expect("a configuration that was read can be written")

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::symptom::SymptomTable;
 use super::value::{Bandwidth, Size, Span};
 
 /// Thresholds by rule and by name.
@@ -43,6 +44,10 @@ pub(super) struct ConfigFile {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-usual" = true))]
     pub(super) component: Vec<ComponentTable>,
+
+    /// Numbers that say that users or the business suffer, though no latency may show it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) symptom: Vec<SymptomTable>,
 
     /// Thresholds that differ from a rule's default; 'headwater rules' lists rules and thresholds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -79,6 +79,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         );
     }
     super::undeclared::complain_of_misspelt(&file.component, &components, &mut document);
+    settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     // What is kept of the file is shown to users; the secrets are in the specs now.
@@ -344,7 +345,7 @@ pub(super) fn bare_subject(kind: Kind, place: &str) -> Subject {
 }
 
 /// Reads a subject that must be a whole component.
-fn component_subject(text: &str, path: &[&str], document: &mut Document<'_>) -> Option<Subject> {
+pub(super) fn component_subject(text: &str, path: &[&str], document: &mut Document<'_>) -> Option<Subject> {
     const KINDS_OF_USERS: &str =
         "client, gateway, service, queue, redis, dependency, kafka, pipeline, gpu or host";
     match text.parse::<Subject>() {

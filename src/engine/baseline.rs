@@ -47,7 +47,13 @@ impl Baseline {
 
 impl Scene<'_> {
     /// The healthy value of a level or a rate.
-    pub fn baseline(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Baseline> {
+    pub fn baseline(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<Baseline> {
+        let metric = &metric.into();
         self.declared(subject, metric)
             .or_else(|| self.learned(subject, metric, part))
             .or_else(|| {
@@ -73,8 +79,8 @@ impl Scene<'_> {
         metric: Metric,
         part: Option<&RemoteText>,
     ) -> Option<Baseline> {
-        self.declared(subject, metric)
-            .or_else(|| self.learned(subject, metric, part))
+        self.declared(subject, &metric.into())
+            .or_else(|| self.learned(subject, &metric.into(), part))
             .or_else(|| {
                 let p99s = self.earlier_p99s(subject, metric, part);
                 let earlier = earlier_baseline(p99s.iter().copied())?;
@@ -112,20 +118,20 @@ impl Scene<'_> {
         Some((since.max(to - EARLIER), to))
     }
 
-    fn declared(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
-        let typical = *self.settings.component(subject)?.baselines.get(metric.name())?;
+    fn declared(&self, subject: &Subject, metric: &MetricName) -> Option<Baseline> {
+        let typical = *self.settings.component(subject)?.baselines.get(metric.as_str())?;
         Some(Baseline::new(typical, BaselineFrom::Declared))
     }
 
     /// A value of earlier runs: of this hour of the day, else of the nearest hour that was learned.
-    fn learned(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Baseline> {
+    fn learned(&self, subject: &Subject, metric: &MetricName, part: Option<&RemoteText>) -> Option<Baseline> {
         let hour = i64::from(hour_of_day(self.now));
         self.saved
             .rows
             .iter()
             .filter(|row| {
                 row.subject == *subject
-                    && row.metric == MetricName::Known(metric)
+                    && row.metric == *metric
                     && row.part.as_ref() == part
                     && row.points as usize >= LEAST_POINTS
             })

@@ -141,8 +141,8 @@ impl Engine {
         let mut groups = RefCell::default();
         let mut states = vec![];
         for (place, rule) in RULES.iter().copied().enumerate() {
-            let watched = self.watched(rule.watches, &graph);
             let scene = self.scene(now, &graph, std::mem::take(&mut groups));
+            let watched = self.watched(rule.watches, &scene);
             let judgements: Vec<_> = watched
                 .iter()
                 .map(|subject| {

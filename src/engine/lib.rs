@@ -12,6 +12,7 @@ pub mod findings;
 pub mod graph;
 pub mod histogram;
 pub mod library;
+pub mod measured;
 pub mod metric;
 pub mod peers;
 pub mod quantity;

@@ -113,6 +113,14 @@ impl MetricName {
         }
     }
 
+    /// Which way is worse; of a free metric nobody knows.
+    pub fn bad(&self) -> Bad {
+        match self {
+            Self::Known(metric) => metric.row().bad,
+            Self::Free(_) => Bad::Neither,
+        }
+    }
+
     /// The unit: that of the row, or a plain count for a free metric.
     pub fn unit(&self) -> Unit {
         match self {
@@ -125,6 +133,12 @@ impl MetricName {
 impl From<Metric> for MetricName {
     fn from(metric: Metric) -> Self {
         Self::Known(metric)
+    }
+}
+
+impl From<&MetricName> for MetricName {
+    fn from(name: &MetricName) -> Self {
+        name.clone()
     }
 }
 

@@ -29,7 +29,8 @@ impl<M: Ord> Peers<M> {
         &self.values
     }
 
-    /// The median of all members but this one; `None` for a group of one.
+    /// The median of all members but this one, of an even number the lower middle, so that two hot members of three do
+    /// not hide each other; `None` for a group of one.
     pub fn median_of_others(&self, member: &M) -> Option<f64> {
         let own = self.of(member)?;
         let place = self.sorted.partition_point(|value| value.total_cmp(&own).is_lt());
@@ -37,8 +38,7 @@ impl<M: Ord> Peers<M> {
         let at = |rank: usize| self.sorted[if rank < place { rank } else { rank + 1 }];
         match others {
             0 => None,
-            n if n % 2 == 1 => Some(at(n / 2)),
-            n => Some((at(n / 2 - 1) + at(n / 2)) / 2.0),
+            n => Some(at((n - 1) / 2)),
         }
     }
 
@@ -106,6 +106,8 @@ mod tests {
         let (peers, members) = group(&[0.95, 0.05, 0.07, 0.06]);
         assert_eq!(peers.median_of_others(&members[0]), Some(0.06));
         assert_eq!(peers.median_of_others(&members[1]), Some(0.07));
+        let (two_hot, members) = group(&[0.95, 0.75, 0.05]);
+        assert_eq!(two_hot.median_of_others(&members[1]), Some(0.05), "the hotter one does not hide it");
         let (two, members) = group(&[0.9, 0.1]);
         assert_eq!(two.median_of_others(&members[0]), Some(0.1));
         let (one, members) = group(&[0.9]);
@@ -115,7 +117,7 @@ mod tests {
     #[test]
     fn equal_values_are_left_out_once() {
         let (peers, members) = group(&[1.0, 1.0, 3.0]);
-        assert_eq!(peers.median_of_others(&members[0]), Some(2.0));
+        assert_eq!(peers.median_of_others(&members[0]), Some(1.0));
         assert_eq!(peers.median_of_others(&members[2]), Some(1.0));
     }
 

@@ -1,6 +1,7 @@
 //! What a triage says: the stable shape behind `headwater triage --format json` and every screen.
 
 mod conclusion;
+mod feedback;
 mod note;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 
 pub use conclusion::Conclusion;
+pub use feedback::{FeedbackLoop, LoopPart};
 pub use note::{Note, NoteKind};
 
 /// The version of [`Report`]'s shape; it changes only when a field's meaning does.
@@ -37,6 +39,9 @@ pub struct Report {
     pub suspects: Vec<Suspect>,
     /// From the symptom down to the cause.
     pub chain: Vec<Link>,
+    /// What keeps itself going, with what began it and where it is cheapest to break.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<FeedbackLoop>,
     /// What is innocent, and which rules earned it that.
     pub exonerated: Vec<Exonerated>,
     /// What cannot be judged, and what is missing.
@@ -76,6 +81,8 @@ pub enum ShapeKind {
     Surge,
     /// Attempts rise over originals while goodput does not.
     Storm,
+    /// Neither slow nor failing, and a declared number of the business is past its limit.
+    BusinessOnly,
     /// No source shows what callers see.
     Unknown,
 }
@@ -160,8 +167,8 @@ pub struct Suspect {
     pub keys: Vec<KeyEvidence>,
 }
 
-/// A suspect's part in the story.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A suspect's part in the story, the one to look at first first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It began here.

@@ -5,11 +5,15 @@
 
 mod access_changed;
 mod big_key;
+mod business_symptom;
+mod declared_limit;
+mod deviation;
 mod error_shift;
 mod hit_but_slow;
 mod latency_shift;
 mod node_unreachable;
 mod queue_not_compute;
+mod retry_storm;
 mod self_slow;
 mod shard_bandwidth;
 mod shard_hot;
@@ -18,19 +22,24 @@ mod slow_commands;
 mod slow_instance;
 mod slow_to_answer;
 mod surge;
+mod watches;
 
 use crate::metric::Unit;
 use crate::quantity;
 use crate::report::{Confidence, Evidence, KeyEvidence, Rival, Role};
 use crate::scene::Scene;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 use crate::time::Moment;
+
+pub(crate) use watches::ANY_KIND;
+pub use watches::Watches;
 
 /// Every rule. A rule may look at the findings of the rules above it, of the same evaluation. Among suspects of
 /// equal confidence the one whose rule stands higher is named first.
 pub static RULES: &[&Rule] = &[
     &latency_shift::RULE,
     &error_shift::RULE,
+    &business_symptom::RULE,
     &node_unreachable::RULE,
     &shard_saturated::RULE,
     &shard_bandwidth::RULE,
@@ -39,17 +48,25 @@ pub static RULES: &[&Rule] = &[
     &slow_commands::RULE,
     &big_key::RULE,
     &queue_not_compute::RULE,
+    &declared_limit::RULE,
     &slow_instance::RULE,
     &hit_but_slow::RULE,
     &access_changed::RULE,
     &surge::RULE,
+    &retry_storm::RULE,
     &self_slow::RULE,
+    &deviation::RULE,
 ];
 
 pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};
+pub(crate) use business_symptom::ID as BUSINESS_SYMPTOM;
 pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };
+
+pub(crate) use latency_shift::ID as LATENCY_SHIFT;
+pub(crate) use queue_not_compute::ID as QUEUE_NOT_COMPUTE;
+pub(crate) use retry_storm::ID as RETRY_STORM;
 
 /// Rules that accuse a target of what whoever looks at it may have done himself.
 pub(crate) const SEEN_FROM_HERE: &[&str] = &["node-unreachable", "slow-to-answer"];
@@ -89,44 +106,6 @@ pub struct Rule {
     pub absorbs: &'static [&'static str],
     /// The judgement.
     pub judge: fn(&Scene<'_>, &Subject, &Limits<'_>) -> Judgement,
-}
-
-/// What a rule is evaluated on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Watches {
-    /// Every shard of every Redis deployment.
-    Shards,
-    /// Every node of every Redis deployment.
-    Nodes,
-    /// Every component of these kinds.
-    Components(&'static [Kind]),
-    /// Every instance of components of this kind, where there are two or more.
-    Instances(Kind),
-}
-
-impl Watches {
-    /// The kinds of component that it can accuse.
-    pub fn kinds(self) -> &'static [Kind] {
-        match self {
-            Self::Shards | Self::Nodes => &[Kind::Redis],
-            Self::Components(kinds) => kinds,
-            Self::Instances(Kind::Service) => &[Kind::Service],
-            Self::Instances(_) => &[],
-        }
-    }
-
-    /// The words for help and docs.
-    pub fn words(self) -> String {
-        match self {
-            Self::Shards => "every Redis shard".to_owned(),
-            Self::Nodes => "every Redis node".to_owned(),
-            Self::Components(kinds) => {
-                let words: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();
-                format!("every {}", words.join(", "))
-            }
-            Self::Instances(kind) => format!("every {} instance, from two up", kind.word()),
-        }
-    }
 }
 
 /// What a finding of a rule is worth.

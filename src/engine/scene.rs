@@ -9,7 +9,7 @@ use crate::baseline::{Baseline, LEAST_EVENTS};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::histogram::{Histogram, Percentile};
-use crate::metric::{LOOP_LAG, Metric, STAGE_DURATION, Unit};
+use crate::metric::{LOOP_LAG, Metric, MetricName, STAGE_DURATION, Unit};
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
 use crate::settings::{Baselines, Settings};
@@ -88,13 +88,23 @@ impl Scene<'_> {
     }
 
     /// The newest value, if it is not stale.
-    pub fn latest(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+    pub fn latest(&self, subject: &Subject, metric: impl Into<MetricName>) -> Option<Seen> {
         self.store.latest(subject, metric, None).filter(|seen| seen.at >= self.stale_before())
     }
 
     /// The mean of the newest points, as many as fall in three intervals; `None` when they are stale.
-    pub fn present(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
-        let points = self.store.points(subject, metric, None)?;
+    pub fn present(&self, subject: &Subject, metric: impl Into<MetricName>) -> Option<Seen> {
+        self.present_part(subject, metric, None)
+    }
+
+    /// The same of one part of a metric.
+    pub fn present_part(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<Seen> {
+        let points = self.store.points(subject, metric, part)?;
         let newest = points.latest().filter(|seen| seen.at >= self.stale_before())?;
         let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
         let (mut sum, mut count) = (0.0, 0.0);
@@ -316,10 +326,12 @@ impl Scene<'_> {
         stages
     }
 
-    /// The longest acceptable 99th percentile of a component's requests in seconds, if one is declared.
+    /// The longest acceptable 99th percentile of a component's requests in seconds: the declared one, else that of
+    /// the declared workload.
     pub fn declared_objective(&self, component: &Subject) -> Option<f64> {
-        let declared = self.settings.component(component)?.objective_p99;
-        declared.map(|objective| objective.as_secs_f64())
+        let declared = self.settings.component(component)?;
+        let objective = declared.objective_p99.or(declared.workload.map(|work| work.objective_p99()));
+        objective.map(|objective| objective.as_secs_f64())
     }
 
     /// The longest acceptable 99th percentile of a component's requests, in seconds: declared, else half a second.

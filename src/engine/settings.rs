@@ -62,6 +62,16 @@ pub enum Workload {
     Text,
 }
 
+impl Workload {
+    /// The longest acceptable 99th percentile where no other is declared.
+    pub fn objective_p99(self) -> Duration {
+        match self {
+            Self::Images => Duration::from_millis(500),
+            Self::Text => Duration::from_millis(200),
+        }
+    }
+}
+
 /// After this many intervals a value is stale.
 const STALE_INTERVALS: u32 = 5;
 
@@ -149,11 +159,14 @@ impl Settings {
         self.interval * STALE_INTERVALS
     }
 
-    /// Whether any configured source could show a symptom: a service, a gateway or a client.
+    /// Whether any configured source could show a symptom: a service, a gateway or a client, or whatever tells a
+    /// declared symptom.
     pub fn has_symptom_source(&self) -> bool {
-        self.components
-            .iter()
-            .any(|c| c.has_source && matches!(c.subject.kind(), Kind::Service | Kind::Gateway | Kind::Client))
+        let tells = |component: &Component| {
+            matches!(component.subject.kind(), Kind::Service | Kind::Gateway | Kind::Client)
+                || self.symptoms.iter().any(|symptom| symptom.subject == component.subject)
+        };
+        self.components.iter().any(|component| component.has_source && tells(component))
     }
 }
 

@@ -8,6 +8,7 @@
 mod budget;
 mod cumulative;
 mod history;
+mod names;
 mod points;
 mod run;
 
@@ -231,13 +232,23 @@ impl Store {
         slot
     }
 
-    fn find(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Series> {
-        let (group, place) = history::find(&self.index, subject, metric, part)?;
+    fn find(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<&Series> {
+        let (group, place) = history::find(&self.index, subject, &metric.into(), part)?;
         Some(&self.series[group.series[place].1])
     }
 
     /// The points of a level or a rate.
-    pub fn points(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Points> {
+    pub fn points(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<&Points> {
         match &self.find(subject, metric, part)?.data {
             Data::Level(points) | Data::Rate { points, .. } => Some(points),
             Data::Buckets(_) => None,
@@ -245,13 +256,23 @@ impl Store {
     }
 
     /// The newest value of a level or a rate, however old.
-    pub fn latest(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
+    pub fn latest(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<Seen> {
         self.points(subject, metric, part)?.latest()
     }
 
     /// A counter's mean rate over the target's whole life up to first contact; `None` without a known uptime
     /// or after a reset.
-    pub fn lifetime_rate(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<f64> {
+    pub fn lifetime_rate(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<f64> {
         match &self.find(subject, metric, part)?.data {
             Data::Rate { lifetime, .. } => *lifetime,
             _ => None,
@@ -298,13 +319,6 @@ impl Store {
             Data::Buckets(cumulative) => cumulative.last().map(|(at, _)| at),
             _ => None,
         }
-    }
-
-    /// The parts that a subject has of a metric, `None` being the whole.
-    pub fn parts(&self, subject: &Subject, metric: Metric) -> Vec<Option<RemoteText>> {
-        let of_subject = self.index.get(subject).map_or(&[][..], |group| &group.series);
-        let with_metric = of_subject.iter().filter(|((known, _), _)| *known == MetricName::Known(metric));
-        with_metric.map(|((_, part), _)| part.clone()).collect()
     }
 
     /// Every subject that has a series and is `root` or a part of it, in order.

@@ -1,6 +1,7 @@
 //! From findings to verdicts: the symptom first, then every dependency before what calls it.
 
 mod chain;
+mod loops;
 mod shape;
 mod suspects;
 mod symptom;
@@ -20,8 +21,15 @@ const LEAST_EVALUATIONS: u32 = 3;
 
 /// The triage of one moment.
 pub fn report(scene: &Scene<'_>) -> Report {
-    let suffering = symptom::worst(scene);
-    let suspects = suspects::ranked(scene, suffering.as_ref());
+    let sufferings = symptom::all(scene);
+    let suspects = suspects::ranked(scene, &sufferings);
+    let loops = loops::seen(scene, &suspects);
+    let suffers = !sufferings.is_empty();
+    let explained = suspects
+        .first()
+        .and_then(|first| scene.findings.get(&first.rule, &first.subject))
+        .and_then(|finding| suspects::nearest(scene, finding, &sufferings))
+        .or(sufferings.first());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);
     let unknown = unknown(scene, &verdicts);
@@ -32,10 +40,12 @@ pub fn report(scene: &Scene<'_>) -> Report {
         at: scene.now,
         conclusion,
         shape: shape::of(scene),
-        chain: chain::of(scene, suffering.as_ref(), &suspects),
-        next_step: next_step(scene, conclusion, suffering.is_some(), &suspects, &unknown),
+        chain: chain::of(scene, explained, &suspects),
+        next_step: loops::next_step(&loops)
+            .unwrap_or_else(|| next_step(scene, conclusion, suffers, &suspects, &unknown)),
+        loops,
         cost: cost(scene),
-        symptom: suffering.map(|suffering| suffering.symptom),
+        symptom: sufferings.into_iter().next().map(|worst| worst.symptom),
         verdicts,
         suspects,
         exonerated,

@@ -6,8 +6,8 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, names, notes,
-    shape_words, span, troubles, unavailable, unjudged, verdict_word,
+    address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, loops, names,
+    notes, shape_words, span, troubles, unavailable, unjudged, verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -45,6 +45,9 @@ fn write(out: &mut String, snapshot: &Snapshot, report: &Report) -> std::fmt::Re
     }
     if let Some(chain) = chain(report) {
         writeln!(out, "**Chain:** {}\n", escaped(&chain))?;
+    }
+    for line in loops(report) {
+        writeln!(out, "**Loop:** {}\n", escaped(&line))?;
     }
     writeln!(out, "**Next:** {}\n", escaped(&report.next_step))?;
     let notes: Vec<String> = notes(report).collect();

@@ -71,6 +71,19 @@ pub(crate) fn report(snapshot: &Snapshot, expect: &ExpectReport) -> Vec<String> 
             complaints.push(format!("the chain is {:?}", report.chain));
         }
     }
+    if let Some(code) = expect.exit.filter(|code| *code != report.conclusion.exit_code()) {
+        complaints.push(format!("the exit code is {} and not {code}", report.conclusion.exit_code()));
+    }
+    if let Some(wanted) = &expect.loops {
+        let fits = wanted.len() == report.loops.len()
+            && wanted.iter().zip(&report.loops).all(|(wanted, is)| {
+                let trigger = is.trigger.as_ref().map(|trigger| &trigger.subject);
+                wanted.name == is.name && wanted.trigger.as_ref() == trigger && wanted.break_at == is.break_at
+            });
+        if !fits {
+            complaints.push(format!("the loops are {:?}", report.loops));
+        }
+    }
     if let Some(wanted) = expect.next_step.as_ref().filter(|wanted| !report.next_step.contains(*wanted)) {
         complaints.push(format!("the next step is '{}', without '{wanted}'", report.next_step));
     }
@@ -193,7 +206,7 @@ fn evidence(all: &[Evidence], wanted: &ExpectEvidence) -> Vec<String> {
 }
 
 /// The word that users see in JSON.
-fn word(value: impl Serialize) -> String {
+pub(crate) fn word(value: impl Serialize) -> String {
     let value = serde_json::to_value(value).expect("a value of the report");
     value.as_str().expect("a word").to_owned()
 }

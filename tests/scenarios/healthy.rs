@@ -3,7 +3,7 @@
 use headwater_engine::metric::*;
 use headwater_engine::{Kind, Subject};
 
-use super::script::Case;
+use super::script::{Added, Case};
 
 /// What a series is worth in one second: a level or a rate, or events of a histogram.
 #[derive(Clone, Debug)]
@@ -16,8 +16,9 @@ pub(crate) enum Worth {
 #[derive(Debug)]
 pub(crate) struct Healthy {
     pub(crate) subject: Subject,
-    pub(crate) metric: Metric,
-    pub(crate) part: Option<&'static str>,
+    pub(crate) metric: MetricName,
+    pub(crate) form: Form,
+    pub(crate) part: Option<String>,
     pub(crate) worth: Worth,
 }
 
@@ -47,6 +48,13 @@ pub(crate) fn sources(case: &Case) -> Vec<Exposes> {
         series: vec![number(&observer, LOOP_LAG, 0.001), number(&observer, PROCESS_CPU, 0.01)],
         source: observer,
     });
+    for added in &case.adds {
+        let series = of_added(added);
+        match sources.iter_mut().find(|known| known.source == added.source) {
+            Some(known) => known.series.push(series),
+            None => sources.push(Exposes { source: added.source.clone(), series: vec![series] }),
+        }
+    }
     let is_there = |subject: &Subject| !case.absent.iter().any(|absent| absent.contains(subject));
     for source in &mut sources {
         source.series.retain(|series| is_there(&series.subject));
@@ -71,7 +79,13 @@ pub(crate) fn nodes(case: &Case, shard: usize) -> Vec<Subject> {
 }
 
 fn number(subject: &Subject, metric: Metric, value: f64) -> Healthy {
-    Healthy { subject: subject.clone(), metric, part: None, worth: Worth::Number(value) }
+    Healthy {
+        subject: subject.clone(),
+        form: metric.row().form,
+        metric: metric.into(),
+        part: None,
+        worth: Worth::Number(value),
+    }
 }
 
 fn events(
@@ -81,7 +95,28 @@ fn events(
     rate: f64,
     values: &[(f64, f64)],
 ) -> Healthy {
-    Healthy { subject: subject.clone(), metric, part, worth: Worth::Events { rate, values: values.to_vec() } }
+    Healthy {
+        subject: subject.clone(),
+        form: metric.row().form,
+        metric: metric.into(),
+        part: part.map(str::to_owned),
+        worth: Worth::Events { rate, values: values.to_vec() },
+    }
+}
+
+fn of_added(added: &Added) -> Healthy {
+    let metric = MetricName::from(added.metric.clone());
+    let form = match &metric {
+        MetricName::Known(known) => known.row().form,
+        MetricName::Free(_) if added.total => Form::Counter,
+        MetricName::Free(_) => Form::Gauge,
+    };
+    let worth = match form {
+        Form::Histogram => Worth::Events { rate: added.rate, values: vec![(added.value, 1.0)] },
+        Form::Gauge | Form::Counter => Worth::Number(added.value),
+    };
+    let subject = added.subject.clone().unwrap_or_else(|| added.source.clone());
+    Healthy { subject, metric, form, part: added.part.clone(), worth }
 }
 
 fn redis_node(node: Subject, primary: bool) -> Exposes {

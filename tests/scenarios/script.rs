@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::Subject;
-use headwater_engine::reading::{FaultKind, NodeHealth};
+use headwater_engine::reading::{ChangeKind, FaultKind, NodeHealth};
+use headwater_engine::settings::{BusinessSymptom, Workload};
 use serde::Deserialize;
 
 /// A scenario file: a list of cases.
@@ -64,6 +65,15 @@ pub(crate) struct Case {
     /// What the targets' lives before first contact were like; else like the healthy present.
     #[serde(default)]
     pub(crate) lifetime: Vec<Set>,
+    /// Series beside the usual ones, healthy as written; `set` changes them like any other.
+    #[serde(default)]
+    pub(crate) adds: Vec<Added>,
+    /// What people changed.
+    #[serde(default)]
+    pub(crate) changes: Vec<Changed>,
+    /// Numbers that say that the business suffers.
+    #[serde(default)]
+    pub(crate) symptoms: Vec<BusinessSymptom>,
     /// Series that are not exposed.
     #[serde(default)]
     pub(crate) without: Vec<Without>,
@@ -100,6 +110,44 @@ pub(crate) struct Declared {
     pub(crate) has_source: bool,
     #[serde(default)]
     pub(crate) depends_on: Vec<Subject>,
+    #[serde(default)]
+    pub(crate) aliases: Vec<Subject>,
+    #[serde(default)]
+    pub(crate) alerts: BTreeMap<String, f64>,
+    #[serde(default)]
+    pub(crate) stages: BTreeMap<String, Subject>,
+    pub(crate) workload: Option<Workload>,
+    pub(crate) objective: Option<f64>,
+}
+
+/// A series beside the usual ones: a free metric, an edge, another service's.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Added {
+    /// Who tells it.
+    pub(crate) source: Subject,
+    /// Whom it is about, when not its source.
+    pub(crate) subject: Option<Subject>,
+    pub(crate) metric: String,
+    pub(crate) part: Option<String>,
+    /// A level, a rate a second of a total, or the one value of a histogram's events.
+    pub(crate) value: f64,
+    /// Whether a free metric is a total; a known one is what its row says.
+    #[serde(default)]
+    pub(crate) total: bool,
+    /// A histogram's events a second.
+    #[serde(default = "hundred")]
+    pub(crate) rate: f64,
+}
+
+/// A change, at a second that may lie before the first.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changed {
+    pub(crate) at: i64,
+    pub(crate) component: Option<Subject>,
+    pub(crate) kind: ChangeKind,
+    pub(crate) title: String,
 }
 
 #[derive(Deserialize)]
@@ -263,7 +311,19 @@ pub(crate) struct ExpectReport {
     /// A fragment of each link, in order.
     pub(crate) chain: Option<Vec<String>>,
     pub(crate) next_step: Option<String>,
+    /// The exit code of a headless triage.
+    pub(crate) exit: Option<u8>,
+    /// The loops that must be named, in order.
+    pub(crate) loops: Option<Vec<ExpectLoop>>,
     pub(crate) scans_wanted: Option<Vec<Subject>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectLoop {
+    pub(crate) name: String,
+    pub(crate) trigger: Option<Subject>,
+    pub(crate) break_at: Subject,
 }
 
 #[derive(Deserialize)]
@@ -349,6 +409,10 @@ fn twelve() -> u32 {
 
 fn thirty() -> u32 {
     30
+}
+
+fn hundred() -> f64 {
+    100.0
 }
 
 fn string() -> String {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::{Form, Metric, PROCESS_START, REDIS_UPTIME};
+use headwater_engine::metric::{Form, PROCESS_START, REDIS_UPTIME};
 use headwater_engine::reading::{
-    Event, Fault, Input, KeySize, Node, NodeHealth, Reading, Sample, Scan, ScanState, Shard, SlowCommand,
-    Topology, Value,
+    Change, Event, Fault, Input, KeySize, Node, NodeHealth, Reading, Sample, Scan, ScanState, Shard,
+    SlowCommand, Topology, Value,
 };
 use headwater_engine::settings::{BaselineRow, Baselines, Component, Settings};
 use headwater_engine::slot::{SLOTS, slot_of};
@@ -54,7 +54,7 @@ pub(crate) struct World<'a> {
 impl<'a> World<'a> {
     pub(crate) fn new(case: &'a Case) -> Self {
         let bounds: Arc<[f64]> = BOUNDS.into();
-        let targets = sources(case)
+        let targets: Vec<Target> = sources(case)
             .into_iter()
             .map(|Exposes { source, series }| Target {
                 source,
@@ -76,6 +76,18 @@ impl<'a> World<'a> {
                     .collect(),
             })
             .collect();
+        for row in case.set.iter().chain(&case.lifetime) {
+            let is_known = |series: &Running| {
+                row.subject.contains(&series.healthy.subject) && row.metric == series.healthy.metric.as_str()
+            };
+            assert!(
+                targets.iter().flat_map(|target| &target.series).any(is_known),
+                "[{}] nothing tells '{}' of {}",
+                case.name,
+                row.metric,
+                row.subject
+            );
+        }
         let engine = Engine::new(settings(case), learned(case));
         Self { case, targets, engine, topology_sent: None }
     }
@@ -104,6 +116,9 @@ impl<'a> World<'a> {
             if let Some(reading) = self.reading(place, second, at) {
                 self.engine.take(&Input::Reading(reading));
             }
+        }
+        if second == 0 && !self.case.changes.is_empty() {
+            self.engine.take(&Input::Reading(changes(self.case)));
         }
         self.engine.take(&Input::Tick(at + Duration::from_millis(500)));
     }
@@ -150,7 +165,7 @@ impl<'a> World<'a> {
         let shown = |series: &Running| {
             !case.without.iter().any(|row| {
                 row.subject.contains(&series.healthy.subject)
-                    && row.metric.as_ref().is_none_or(|name| name == series.healthy.metric.name())
+                    && row.metric.as_ref().is_none_or(|name| name == series.healthy.metric.as_str())
                     && during(second, row.from, row.until)
             })
         };
@@ -198,15 +213,15 @@ impl Running {
     }
 
     fn sample(&self, now: Worth) -> Sample {
-        let value = match (self.healthy.metric.row().form, now) {
+        let value = match (self.healthy.form, now) {
             (Form::Gauge, Worth::Number(level)) => Value::Gauge(level),
             (Form::Histogram, _) => Value::Histogram(Arc::new(self.histogram.clone())),
             _ => Value::Counter(self.total),
         };
         Sample {
             subject: self.healthy.subject.clone(),
-            metric: self.healthy.metric.into(),
-            part: self.healthy.part.map(RemoteText::new),
+            metric: self.healthy.metric.clone(),
+            part: self.healthy.part.as_deref().map(RemoteText::new),
             value,
         }
     }
@@ -215,10 +230,9 @@ impl Running {
 /// What a series is worth in a second: the healthy value, or what the last matching row sets.
 fn worth(rows: &[Set], healthy: &Healthy, second: u32) -> Worth {
     let row = rows.iter().rev().find(|row| {
-        assert!(Metric::by_name(&row.metric).is_some(), "'{}' is no metric", row.metric);
         row.subject.contains(&healthy.subject)
-            && row.metric == healthy.metric.name()
-            && row.part.as_deref().is_none_or(|part| Some(part) == healthy.part)
+            && row.metric == healthy.metric.as_str()
+            && row.part.as_deref().is_none_or(|part| Some(part) == healthy.part.as_deref())
             && during(second, row.from, row.until)
     });
     let Some(row) = row else { return healthy.worth.clone() };
@@ -298,6 +312,23 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
     }
 }
 
+/// What people changed: a source tells all of it when it is first asked.
+fn changes(case: &Case) -> Reading {
+    let mut reading = Reading::new(Subject::component(Kind::Change, "deploys"), BEGAN);
+    reading.events = (case.changes.iter().enumerate())
+        .map(|(place, row)| {
+            Event::Change(Change {
+                id: RemoteText::new(&place.to_string()),
+                at: Moment(BEGAN.0 + row.at * 1_000),
+                component: row.component.clone(),
+                kind: row.kind,
+                title: RemoteText::new(&row.title),
+            })
+        })
+        .collect();
+    reading
+}
+
 fn topology(case: &Case, second: u32) -> Topology {
     let cluster = Subject::component(Kind::Redis, "features");
     let slots_each = SLOTS / u16::try_from(case.shards).expect("few shards");
@@ -325,6 +356,7 @@ fn settings(case: &Case) -> Settings {
     let mut settings = Settings {
         name: "ranker-test".to_owned(),
         thresholds: case.thresholds.clone(),
+        symptoms: case.symptoms.clone(),
         ..Settings::default()
     };
     if case.undeclared {
@@ -358,6 +390,11 @@ fn settings(case: &Case) -> Settings {
         settings.components.push(Component {
             has_source: row.has_source,
             depends_on: row.depends_on.clone(),
+            aliases: row.aliases.clone(),
+            alerts: row.alerts.clone(),
+            stages: row.stages.clone(),
+            workload: row.workload,
+            objective_p99: row.objective.map(Duration::from_secs_f64),
             ..Component::new(row.subject.clone())
         });
     }

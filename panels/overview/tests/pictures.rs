@@ -26,7 +26,7 @@ fn an_incident_at_80x24() {
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
     X guilty   redis/features  link max 96 %        hit ratio 98.5 %    ██████
     o innocent service/ranker  p99 2.9 s, 40 active err/inst  0.3 %     ▁▁▁▁██   new
-    o innocent client/load     1420/s original req… retries   1.1 %     ▁▁▁▁██   new
+    o innocent client/load     1.01 attempts an or… retries   1.1 %     ▁▁▁▁██   new
                                                   ?.......................!XXXXXXXXX
                                                   14:06:01 began 14:08:01 ^
     ");
@@ -89,7 +89,7 @@ fn an_incident_on_a_wide_screen() {
                own stages 30 ms                                                                                ▁▁▁▁▁▁▁▁▁▁▁▁█████
 
     o innocent client/load                                                        retries   1.1 %                          █████   new
-               1420/s original requests, 1x the healthy 1420/s                                                 ▁▁▁▁▁▁▁▁▁▁▁▁█████
+               1.01 attempts an original                                                                       ▁▁▁▁▁▁▁▁▁▁▁▁█████
 
     ─ Time, 5 s a cell ────────────────────────────────────────────────────────────── X incident  ! suspect  ? not all seen  . clear ─
                                                                                                     ?.......................!XXXXXXXXX
@@ -107,14 +107,14 @@ fn calm() {
     unknown    gpu/ranker: no source
                client/load: latency-shift: no latency histogram: not enough history
                yet
-    looked at  5 sources since 14:06:01; 14 rules: 28 of 29 judgements clear
+    looked at  5 sources since 14:06:01; 15 rules: 29 of 30 judgements clear
     next       nothing to do
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
     ? unknown  gpu/ranker      no source            queue     3           ▃▃▃▃
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
     o innocent redis/features  cpu max 6 % avg 6 %  hit ratio 98.5 %      ████
     o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %         ▁▁▁▁
-    o innocent client/load     1420/s original req… retries   0 %         ▁▁▁▁
+    o innocent client/load     1.00 attempts an or… retries   0 %         ▁▁▁▁
     ─ Time, 5 s a cell ──────────── X incident  ! suspect  ? not all seen  . clear ─
                                                ?....................................
                                                14:06:01
@@ -142,7 +142,7 @@ fn a_node_that_answers_late() {
     o innocent queue/ranker    3 waiting            TTFT p99  ? no source
     ! suspect  redis/features  cpu max 6 % avg 6 %  hit ratio 98.5 %     █████
     o innocent service/ranker  p99 95 ms, 40 active err/inst  0 %        ▁▁▁▁▁
-    o innocent client/load     1420/s original req… retries   0 %        ▁▁▁▁▁
+    o innocent client/load     1.00 attempts an or… retries   0 %        ▁▁▁▁▁
                                                           ?.......................!!
                                                           14:06:01 began 14:08:01 ^
     ");

@@ -1,14 +1,14 @@
-//! What each rule is evaluated on.
-
-use crate::graph::Graph;
-use crate::rules::Watches;
-use crate::subject::Subject;
+//! Whom each rule looks at.
 
 use super::Engine;
+use crate::rules::Watches;
+use crate::scene::Scene;
+use crate::subject::Subject;
 
 impl Engine {
     /// The subjects that a rule is evaluated on, in order.
-    pub(super) fn watched(&self, watches: Watches, graph: &Graph) -> Vec<Subject> {
+    pub(super) fn watched(&self, watches: Watches, scene: &Scene<'_>) -> Vec<Subject> {
+        let graph = scene.graph;
         let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
         let mut watched: Vec<Subject> = match watches {
             Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
@@ -18,6 +18,11 @@ impl Engine {
             Watches::Components(kinds) => {
                 graph.components().filter(|component| kinds.contains(&component.kind())).cloned().collect()
             }
+            Watches::Those { kinds, are, .. } => graph
+                .components()
+                .filter(|component| kinds.contains(&component.kind()) && are(scene, component))
+                .cloned()
+                .collect(),
             Watches::Instances(kind) => graph
                 .components()
                 .filter(|component| component.kind() == kind)

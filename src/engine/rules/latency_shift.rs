@@ -15,8 +15,11 @@ pub(crate) const DURATIONS: &[Metric] = &[CLIENT_DURATION, REQUEST_DURATION, MOD
 /// five in a hundred above is five times what the percentile allows.
 const CERTAIN_SHARE: f64 = 0.05;
 
+/// The id of the rule, which the walk asks for by name.
+pub(crate) const ID: &str = "latency-shift";
+
 pub(super) static RULE: Rule = Rule {
-    id: "latency-shift",
+    id: ID,
     title: "requests take longer than they should",
     doc: "The 99th percentile over at least 200 requests (the window widens from 3 s to 5 min until it holds \
           them) is above the objective (half a second unless declared; none for a service that generates tokens, whose \

@@ -8,8 +8,11 @@ use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
+/// The id of the rule, which loops ask for by name.
+pub(crate) const ID: &str = "queue-not-compute";
+
 pub(super) static RULE: Rule = Rule {
-    id: "queue-not-compute",
+    id: ID,
     title: "requests wait in the queue though compute is not the limit",
     doc: "Waiting requests over the completion rate, the time a new request will wait (Little's law), is at \
           least half the latency objective and rising, while the accelerator is not busy. Without a source for \

@@ -71,7 +71,7 @@ pub struct Traces<'a> {
 impl<'a> Traces<'a> {
     /// The trace of a level or a rate; `None` when nobody told of it.
     pub fn trace(&self, metric: Metric, part: Option<&RemoteText>) -> Option<&'a Trace> {
-        self.traces.get(place_of(self.series, metric, part)?)
+        self.traces.get(place_of(self.series, &metric.into(), part)?)
     }
 
     /// The trace of a level or a rate without a part, looked for first where another subject had it, which is told
@@ -80,7 +80,7 @@ impl<'a> Traces<'a> {
         let is_it =
             |((name, part), _): &(SeriesName, usize)| *name == MetricName::Known(metric) && part.is_none();
         if !self.series.get(near.get()).is_some_and(is_it) {
-            near.set(place_of(self.series, metric, None)?);
+            near.set(place_of(self.series, &metric.into(), None)?);
         }
         self.traces.get(near.get())
     }
@@ -90,17 +90,16 @@ impl<'a> Traces<'a> {
 pub(super) fn find<'a>(
     index: &'a Index,
     subject: &Subject,
-    metric: Metric,
+    metric: &MetricName,
     part: Option<&RemoteText>,
 ) -> Option<(&'a Group, usize)> {
     let group = index.get(subject)?;
     Some((group, place_of(&group.series, metric, part)?))
 }
 
-fn place_of(series: &[(SeriesName, usize)], metric: Metric, part: Option<&RemoteText>) -> Option<usize> {
-    let order = |(known, known_part): &SeriesName| {
-        known.cmp(&MetricName::Known(metric)).then_with(|| known_part.as_ref().cmp(&part))
-    };
+fn place_of(series: &[(SeriesName, usize)], metric: &MetricName, part: Option<&RemoteText>) -> Option<usize> {
+    let order =
+        |(known, known_part): &SeriesName| known.cmp(metric).then_with(|| known_part.as_ref().cmp(&part));
     series.binary_search_by(|(name, _)| order(name)).ok()
 }
 

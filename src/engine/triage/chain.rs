@@ -3,14 +3,14 @@
 use super::symptom::Suffering;
 use crate::metric::Unit;
 use crate::quantity::show;
-use crate::report::{Link, Suspect, Symptom};
+use crate::report::{Link, Suspect};
 use crate::rules::{client_operations, client_operations_between};
 use crate::scene::Scene;
 
 /// The chain from the symptom to the first suspect; only the symptom when there is none.
 pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[Suspect]) -> Vec<Link> {
-    let Some(Suffering { symptom, service, ended, stages }) = suffering else { return vec![] };
-    let mut links = vec![Link { subject: symptom.subject.clone(), text: short(symptom) }];
+    let Some(Suffering { symptom, short, service, ended, stages, .. }) = suffering else { return vec![] };
+    let mut links = vec![Link { subject: symptom.subject.clone(), text: short.clone() }];
     let Some(cause) = suspects.first() else { return links };
     let component = cause.subject.component_of();
     let stage = stages.iter().find(|stage| match &stage.spent_in {
@@ -55,12 +55,4 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[S
         links.push(Link { subject: key.shard.clone(), text: format!("{}{size}", key.key) });
     }
     links
-}
-
-fn short(symptom: &Symptom) -> String {
-    let value = show(symptom.evidence.value, symptom.evidence.unit);
-    match symptom.evidence.unit {
-        Unit::Seconds => format!("p99 {value}"),
-        _ => format!("errors {value}"),
-    }
 }

@@ -4,6 +4,7 @@ use crate::findings::Finding;
 use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, REQUESTS, Unit};
 use crate::quantity::show;
 use crate::report::{Shape, ShapeKind};
+use crate::rules::BUSINESS_SYMPTOM;
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
@@ -20,7 +21,8 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
             .max_by(|one, other| severity(one).total_cmp(&severity(other)))
     };
     let (slow, failing, surging) = (firing("latency-shift"), firing("error-shift"), firing("surge"));
-    let numbers = numbers(scene, slow, failing);
+    let business = firing(BUSINESS_SYMPTOM);
+    let numbers = numbers(scene, [slow, failing, business]);
     let attempts = attempts_per_original(scene);
     let (kind, words) = match (slow, failing) {
         _ if !super::sees_symptoms(scene) && super::has_symptom_source(scene) => {
@@ -36,6 +38,7 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
         (Some(_), Some(_)) => (ShapeKind::SlowThenErrors, ""),
         (Some(_), None) => (ShapeKind::SlowOnly, ""),
         (None, Some(_)) => (ShapeKind::ErrorsOnly, ""),
+        (None, None) if business.is_some() => (ShapeKind::BusinessOnly, "neither slow nor failing"),
         (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
         (None, None) => (ShapeKind::Calm, "nothing that callers could see"),
     };
@@ -52,9 +55,9 @@ fn services<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = &'a Subject> {
     scene.graph.components().filter(|component| component.kind() == Kind::Service)
 }
 
-fn numbers(scene: &Scene<'_>, slow: Option<&Finding>, failing: Option<&Finding>) -> String {
-    let mut parts: Vec<String> = [slow, failing].into_iter().flatten().map(Finding::sentence).collect();
-    if failing.is_none() {
+fn numbers(scene: &Scene<'_>, symptoms: [Option<&Finding>; 3]) -> String {
+    let mut parts: Vec<String> = symptoms.into_iter().flatten().map(Finding::sentence).collect();
+    if symptoms[1].is_none() {
         let sum = |metric| {
             services(scene).filter_map(|s| scene.total(s, metric)).map(|seen| seen.value).sum::<f64>()
         };

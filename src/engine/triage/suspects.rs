@@ -1,5 +1,6 @@
 //! Candidate causes: which findings accuse, what they absorb, and in which order they are named.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use super::symptom::Suffering;
 use crate::findings::Finding;
 use crate::metric::Unit;
 use crate::quantity::show;
-use crate::report::{Confidence, KeyEvidence, Suspect, Symptom, Verdict};
+use crate::report::{Confidence, KeyEvidence, Role, Suspect, Symptom, Verdict};
 use crate::rules::{Nature, RULES};
 use crate::scene::Scene;
 use crate::subject::Subject;
@@ -18,89 +19,131 @@ const EXPLAINING_SHARE: f64 = 0.3;
 /// For this long after its end a cause can still be what callers suffer from: queues drain, windows widen.
 const LINGERING: Duration = Duration::from_secs(60);
 
-/// The suspects, guilty first, best first.
-pub(super) fn ranked(scene: &Scene<'_>, suffering: Option<&Suffering>) -> Vec<Suspect> {
+/// The suspects, guilty first, best first. A finding is held against the nearest symptom that it can explain.
+pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect> {
     let accusing: Vec<&Finding> = scene
         .findings
         .iter()
         .filter(|finding| finding.rule.nature != Nature::Symptom && finding.counts())
         .collect();
-    let mut suspects: Vec<(bool, usize, f64, Suspect)> = accusing
+    let mut suspects: Vec<Candidate> = accusing
         .iter()
-        .filter(|finding| !is_absorbed(finding, &accusing, suffering))
+        .filter(|finding| !is_absorbed(finding, &accusing, sufferings))
         .filter_map(|finding| {
-            let place = RULES.iter().position(|rule| rule.id == finding.rule.id)?;
-            let suspect = suspect(scene, finding, &accusing, suffering)?;
-            let has_mechanism = finding.rule.nature == Nature::Mechanism;
-            Some((!has_mechanism, place, finding.breach.as_ref()?.severity, suspect))
+            Some(Candidate {
+                is_generic: finding.rule.nature != Nature::Mechanism,
+                place: RULES.iter().position(|rule| rule.id == finding.rule.id)?,
+                severity: finding.breach.as_ref()?.severity,
+                suspect: suspect(scene, finding, &accusing, sufferings)?,
+            })
         })
         .collect();
-    suspects.sort_by(
-        |(generic, place, severity, one), (other_generic, other_place, other_severity, other)| {
-            one.verdict
-                .cmp(&other.verdict)
-                .then(other.confidence.cmp(&one.confidence))
-                .then(generic.cmp(other_generic))
-                .then(onset(one).cmp(&onset(other)))
-                .then(place.cmp(other_place))
-                .then(other_severity.total_cmp(severity))
-                .then(one.subject.cmp(&other.subject))
-        },
-    );
-    suspects.into_iter().map(|(.., suspect)| suspect).collect()
+    suspects.sort_by_key(Candidate::group);
+    // The order of onsets is known only among what all began while somebody looked.
+    for group in suspects.chunk_by_mut(|one, other| one.group() == other.group()) {
+        let is_dated = group.iter().all(|candidate| !candidate.suspect.since.before);
+        let onset = |candidate: &Candidate| if is_dated { candidate.onset() } else { 0 };
+        group.sort_by(|one, other| {
+            onset(one)
+                .cmp(&onset(other))
+                .then(one.place.cmp(&other.place))
+                .then(other.severity.total_cmp(&one.severity))
+                .then(one.suspect.subject.cmp(&other.suspect.subject))
+        });
+    }
+    suspects.into_iter().map(|candidate| candidate.suspect).collect()
 }
 
-/// When a suspicion began, for the order of naming: before anybody looked comes first, then by steps of time within
-/// which rules with different holds may fire for one cause.
-fn onset(suspect: &Suspect) -> (bool, i64) {
-    const STEP_MS: i64 = 15_000;
-    if suspect.since.before { (false, 0) } else { (true, suspect.since.at.0.div_euclid(STEP_MS)) }
+/// A suspect with what decides its place.
+struct Candidate {
+    is_generic: bool,
+    place: usize,
+    severity: f64,
+    suspect: Suspect,
+}
+
+impl Candidate {
+    /// What counts before onset: verdict, confidence, whether it names a mechanism, and whether it began the failure.
+    fn group(&self) -> (Verdict, Reverse<Confidence>, bool, Role) {
+        let Suspect { verdict, confidence, role, .. } = self.suspect;
+        (verdict, Reverse(confidence), self.is_generic, role)
+    }
+
+    /// When it began, in steps of time within which rules with different holds may fire for one cause.
+    fn onset(&self) -> i64 {
+        const STEP_MS: i64 = 15_000;
+        self.suspect.since.at.0.div_euclid(STEP_MS)
+    }
 }
 
 /// Whether a finding's subject can be the cause of what a service's callers see: what the service calls can, by any
-/// mechanism; what calls it, only by how much it asks.
+/// finding; who calls it only by a circumstance, as a surge does, or by making it worse, as retries do.
 fn is_in_reach(scene: &Scene<'_>, service: &Subject, finding: &Finding) -> bool {
     let component = finding.subject.component_of();
     scene.graph.below(service).contains_key(&component)
-        || (finding.rule.nature == Nature::Circumstance
+        || ((finding.rule.nature == Nature::Circumstance || finding.rule.role == Role::Amplifier)
             && scene.graph.above(service).contains_key(&component))
+}
+
+/// The nearest symptom that a finding can explain: in its reach, at its time, and none that only passes on what is
+/// suffered below it.
+pub(super) fn nearest<'s>(
+    scene: &Scene<'_>,
+    finding: &Finding,
+    sufferings: &'s [Suffering],
+) -> Option<&'s Suffering> {
+    let possible: Vec<&Suffering> = sufferings
+        .iter()
+        .filter(|one| apart_in_time(finding, one).is_none() && is_in_reach(scene, &one.service, finding))
+        .collect();
+    let passes_on = |one: &Suffering| {
+        let below = scene.graph.below(&one.service);
+        possible.iter().any(|other| {
+            other.service != one.service
+                && below.contains_key(&other.service)
+                // Of two that call each other neither is below.
+                && !scene.graph.below(&other.service).contains_key(&one.service)
+        })
+    };
+    possible.iter().find(|one| !passes_on(one)).copied()
 }
 
 /// Whether one finding explains another. What has a rival itself explains no mechanism that has none: the
 /// evidence of a resource that is used up is never discounted for a guess. What ended before the other began, or
 /// before callers suffered, explains neither.
-fn absorbs(one: &Finding, other: &Finding, suffering: Option<&Suffering>) -> bool {
+fn absorbs(one: &Finding, other: &Finding, sufferings: &[Suffering]) -> bool {
     let is_open = |finding: &Finding| finding.breach.as_ref().is_some_and(|breach| !breach.rivals.is_empty());
     let is_stronger = other.rule.nature == Nature::Mechanism && !is_open(other) && is_open(one);
     one.rule.absorbs.contains(&other.rule.id)
         && !is_stronger
         && one.until().is_none_or(|until| until + LINGERING >= other.since.at)
-        && suffering.is_none_or(|suffering| apart_in_time(one, suffering).is_none())
+        && (sufferings.is_empty() || sufferings.iter().any(|of| apart_in_time(one, of).is_none()))
         && (one.subject.contains(&other.subject) || other.subject.contains(&one.subject))
 }
 
-fn is_absorbed(finding: &Finding, accusing: &[&Finding], suffering: Option<&Suffering>) -> bool {
-    accusing.iter().any(|other| absorbs(other, finding, suffering) && !absorbs(finding, other, suffering))
+fn is_absorbed(finding: &Finding, accusing: &[&Finding], sufferings: &[Suffering]) -> bool {
+    accusing.iter().any(|other| absorbs(other, finding, sufferings) && !absorbs(finding, other, sufferings))
 }
 
 fn suspect(
     scene: &Scene<'_>,
     finding: &Finding,
     accusing: &[&Finding],
-    suffering: Option<&Suffering>,
+    sufferings: &[Suffering],
 ) -> Option<Suspect> {
     let breach = finding.breach.as_ref()?;
     let component = finding.subject.component_of();
+    let nearest = nearest(scene, finding, sufferings);
+    let in_reach = nearest.is_some();
+    let suffering = nearest.or(sufferings.first());
     let apart = suffering.and_then(|suffering| apart_in_time(finding, suffering));
-    let in_reach =
-        apart.is_none() && suffering.is_some_and(|suffering| is_in_reach(scene, &suffering.service, finding));
     let share = suffering.and_then(|suffering| share_of(scene, suffering, &component));
     // "A or B" is worth no more than the middle, whatever the numbers.
     let most = if breach.rivals.is_empty() { breach.at_most } else { breach.at_most.min(Confidence::Medium) };
     let confidence = confidence(finding, in_reach, share).min(most);
     let convicts = finding.rule.nature == Nature::Mechanism && in_reach && confidence > Confidence::Low;
     let absorbed: Vec<&&Finding> =
-        accusing.iter().filter(|other| absorbs(finding, other, suffering)).collect();
+        accusing.iter().filter(|other| absorbs(finding, other, sufferings)).collect();
     let mut evidence = breach.evidence.clone();
     let mut keys = breach.keys.clone();
     for other in absorbed.iter().filter_map(|other| other.breach.as_ref()) {
@@ -162,12 +205,12 @@ fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confiden
 /// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
 /// whichever is greater. `None` where no stage is placed in it: then nobody knows.
 fn share_of(scene: &Scene<'_>, suffering: &Suffering, component: &Subject) -> Option<f64> {
-    let Suffering { symptom, service, stages, .. } = suffering;
+    let Suffering { symptom, is_latency, service, stages, .. } = suffering;
     if component == service {
         return Some(1.0);
     }
     // A refusal is quick: where requests fail, the time they take says nothing of who failed them.
-    if symptom.evidence.unit != Unit::Seconds {
+    if !is_latency {
         return None;
     }
     let slowest = stages.iter().filter_map(|stage| stage.p99).map(|p99| p99.number()).fold(0.0, f64::max);

@@ -1,15 +1,24 @@
 //! What callers see.
 
+use std::collections::BTreeSet;
+
 use crate::findings::Finding;
 use crate::report::Symptom;
-use crate::rules::{Nature, RULES};
+use crate::rules::{BUSINESS_SYMPTOM as BUSINESS, LATENCY_SHIFT as LATENCY, Nature, RULES};
 use crate::scene::{Scene, Stage};
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
+/// Symptoms that are looked at; where more services suffer, these are the worst.
+const MOST: usize = 8;
+
 /// A symptom with where its requests spent their time.
 pub(super) struct Suffering {
     pub(super) symptom: Symptom,
+    /// It in a few words, for the chain.
+    pub(super) short: String,
+    /// Whether it is time that is lost: of errors and of numbers of the business stages say nothing.
+    pub(super) is_latency: bool,
     /// The component whose requests suffer.
     pub(super) service: Subject,
     /// Its span, when it has ended: then what happened within it explains it, and not the present.
@@ -18,17 +27,25 @@ pub(super) struct Suffering {
     pub(super) stages: Vec<Stage>,
 }
 
-/// The symptom to explain: latency before errors, present before ended, and where both a service and its caller
-/// suffer, the service, because its stages lead on.
-pub(super) fn worst(scene: &Scene<'_>) -> Option<Suffering> {
-    let finding = scene
+/// The symptoms, one a component, the one to explain first: present before ended; latency before errors and both
+/// before a number of the business, because they say in which part of a request it hurts; where both a service and its
+/// caller suffer, the service, because its stages lead on; then the one furthest past its limit.
+pub(super) fn all(scene: &Scene<'_>) -> Vec<Suffering> {
+    let mut findings: Vec<&Finding> = scene
         .findings
         .iter()
         .filter(|finding| finding.rule.nature == Nature::Symptom && finding.counts())
-        .min_by(|one, other| {
-            let severity = |finding: &Finding| finding.breach.as_ref().map_or(0.0, |breach| breach.severity);
-            rank(one).cmp(&rank(other)).then(severity(other).total_cmp(&severity(one)))
-        })?;
+        .collect();
+    findings.sort_by(|one, other| {
+        let severity = |finding: &Finding| finding.breach.as_ref().map_or(0.0, |breach| breach.severity);
+        rank(one).cmp(&rank(other)).then(severity(other).total_cmp(&severity(one)))
+    });
+    let mut known = BTreeSet::new();
+    findings.retain(|finding| known.insert(finding.subject.component_of()));
+    findings.into_iter().take(MOST).filter_map(|finding| suffering(scene, finding)).collect()
+}
+
+fn suffering(scene: &Scene<'_>, finding: &Finding) -> Option<Suffering> {
     let breach = finding.breach.as_ref()?;
     let symptom = Symptom {
         subject: finding.subject.clone(),
@@ -42,12 +59,13 @@ pub(super) fn worst(scene: &Scene<'_>) -> Option<Suffering> {
         Some((from, to)) => scene.stages_between(&service, from, to),
         None => scene.stages(&service),
     };
-    Some(Suffering { symptom, service, ended, stages })
+    let is_latency = finding.rule.id == LATENCY;
+    Some(Suffering { symptom, short: breach.short.clone(), is_latency, service, ended, stages })
 }
 
-fn rank(finding: &Finding) -> (bool, usize, Option<usize>) {
+fn rank(finding: &Finding) -> (bool, bool, usize, Option<usize>) {
     let kinds = [Kind::Service, Kind::Gateway, Kind::Client];
     let kind = kinds.iter().position(|kind| *kind == finding.subject.kind()).unwrap_or(kinds.len());
     let rule = RULES.iter().position(|rule| rule.id == finding.rule.id);
-    (finding.until().is_some(), kind, rule)
+    (finding.until().is_some(), finding.rule.id == BUSINESS, kind, rule)
 }

@@ -1,0 +1,144 @@
+//! A dependency is not as it usually is, and nothing says how that makes anybody wait.
+
+use super::{Breach, Judgement, Limits, Nature, RULES, Rule, Threshold, Watches};
+use crate::baseline::Baseline;
+use crate::measured::Measured;
+use crate::metric::{Bad, MetricName, OWN_COST, Unit};
+use crate::quantity::{show, times};
+use crate::report::{Confidence, Role};
+use crate::scene::{Scene, named_evidence};
+use crate::subject::{Kind, Subject};
+use crate::wording::baseline_words;
+
+pub(super) static RULE: Rule = Rule {
+    id: "deviation",
+    title: "a dependency's own numbers are not as they usually are",
+    doc: "While callers suffer, a level or a rate of a database, log, pipeline or host is at least 6 robust \
+          standard deviations and half its healthy value away from that: the declared one, that of earlier \
+          runs, of this run before the incident, or a counter's lifetime. Which way is worse is known only of \
+          the metrics that Headwater knows; of the others both ways count. It names no mechanism: it says where \
+          to look when nothing better is known, and convicts nobody.",
+    next: "see what changed there since it began; declare 'alerts' for the numbers that matter, and they convict",
+    watches: Watches::Those {
+        kinds: &[Kind::Dependency, Kind::Kafka, Kind::Pipeline, Kind::Host],
+        which: "that tells any number",
+        are: |scene, component| scene.world.parts(component).next().is_some(),
+    },
+    nature: Nature::Circumstance,
+    exonerates: true,
+    role: Role::Victim,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "robust_z",
+            default: 6.0,
+            unit: Unit::Ratio,
+            help: "robust standard deviations from the healthy value; many numbers are looked at, so three would be chance",
+        },
+        Threshold {
+            name: "change",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "share of the healthy value by which it must differ",
+        },
+    ],
+    rivals: &[],
+    absorbs: &[],
+    judge,
+};
+
+/// A healthy value that never moved still has this much spread: a share of itself.
+const LEAST_SPREAD: f64 = 0.05;
+
+/// From a healthy zero a number must come to one thing, or one a second.
+const LEAST_FROM_ZERO: f64 = 1.0;
+
+fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgement {
+    let symptoms: Vec<&str> =
+        RULES.iter().filter(|rule| rule.nature == Nature::Symptom).map(|rule| rule.id).collect();
+    let suffering = scene.graph.above(component);
+    if !suffering.keys().any(|caller| scene.findings.stirring(&symptoms, caller)) {
+        return Judgement::Clear("no caller of it suffers".to_owned());
+    }
+    let (mut looked, mut unusual) = (0, vec![]);
+    for measured in numbers(scene, component) {
+        let Some(usual) = measured.usual else { continue };
+        looked += 1;
+        let score = score(&measured, usual);
+        let least = usual.typical.abs() * limits.of("change");
+        let far = (measured.seen.value - usual.typical).abs();
+        let is_far = if usual.typical == 0.0 { far >= LEAST_FROM_ZERO } else { far >= least };
+        if score >= limits.of("robust_z") && is_far {
+            unusual.push((score, measured, usual));
+        }
+    }
+    if looked == 0 {
+        return Judgement::Unknown(format!("no healthy value to compare with: {}", scene.missing(component)));
+    }
+    unusual.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
+    let Some((score, worst, usual)) = unusual.first() else {
+        return Judgement::Clear(format!("{looked} numbers as usual"));
+    };
+    let unit = worst.unit();
+    let more = if unusual.len() > 1 {
+        format!("; {} of {looked} numbers are unusual", unusual.len())
+    } else {
+        String::new()
+    };
+    let multiple = worst.seen.value / usual.typical;
+    let multiple = if multiple.is_finite() { format!("{} ", times(multiple)) } else { String::new() };
+    Breach::new(
+        format!(
+            "{} is {}, {multiple}its {} ({}){more}; how that makes anybody wait is not known",
+            worst.name(),
+            worst.show(),
+            show(usual.typical, unit),
+            baseline_words(usual.from)
+        ),
+        format!("{} {}", worst.name(), worst.show()),
+        (score / limits.of("robust_z")).min(100.0),
+        unusual
+            .iter()
+            .take(3)
+            .map(|(_, measured, usual)| {
+                named_evidence(measured.name(), measured.unit(), measured.seen, None, Some(*usual))
+            })
+            .collect(),
+    )
+    .at_most(Confidence::Low)
+    .judged()
+}
+
+/// Every level and rate of a component, instance by instance, with its healthy value.
+fn numbers(scene: &Scene<'_>, component: &Subject) -> Vec<Measured> {
+    let mut numbers = vec![];
+    for (instance, _) in scene.world.parts(component) {
+        for (metric, part) in scene.store.names(instance) {
+            if matches!(metric, MetricName::Known(known) if OWN_COST.contains(known)) {
+                continue;
+            }
+            let Some(seen) = scene.present_part(instance, metric, part) else { continue };
+            numbers.push(Measured {
+                seen,
+                subject: instance.clone(),
+                usual: scene.baseline(instance, metric, part),
+                metric: metric.clone(),
+                part: part.cloned(),
+            });
+        }
+    }
+    numbers
+}
+
+/// Robust standard deviations in the direction that is worse, or in either where that is not known.
+fn score(measured: &Measured, usual: Baseline) -> f64 {
+    let scale = (usual.spread.unwrap_or(0.0) / 1.349)
+        .max(usual.typical.abs() * LEAST_SPREAD)
+        .max(LEAST_FROM_ZERO * LEAST_SPREAD);
+    let z = (measured.seen.value - usual.typical) / scale;
+    match measured.metric.bad() {
+        Bad::High => z,
+        Bad::Low => -z,
+        Bad::Neither => z.abs(),
+    }
+}

@@ -1,0 +1,69 @@
+//! What a rule can be evaluated on.
+
+use crate::scene::Scene;
+use crate::subject::{Kind, Subject};
+
+/// Components of any kind that can be asked: all but what the engine names itself.
+pub(crate) const ANY_KIND: &[Kind] = &[
+    Kind::Client,
+    Kind::Gateway,
+    Kind::Service,
+    Kind::Queue,
+    Kind::Redis,
+    Kind::Dependency,
+    Kind::Kafka,
+    Kind::Pipeline,
+    Kind::Gpu,
+    Kind::Host,
+];
+
+/// What a rule is evaluated on.
+#[derive(Clone, Copy, Debug)]
+pub enum Watches {
+    /// Every shard of every Redis deployment.
+    Shards,
+    /// Every node of every Redis deployment.
+    Nodes,
+    /// Every component of these kinds.
+    Components(&'static [Kind]),
+    /// Every component of these kinds of which something holds, because on the others the rule means nothing.
+    Those {
+        /// The kinds.
+        kinds: &'static [Kind],
+        /// What holds of them, in words that follow their kinds.
+        which: &'static str,
+        /// Whether it holds of a component.
+        are: fn(&Scene<'_>, &Subject) -> bool,
+    },
+    /// Every instance of components of this kind, where there are two or more.
+    Instances(Kind),
+}
+
+impl Watches {
+    /// The kinds of component that it can accuse.
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Shards | Self::Nodes => &[Kind::Redis],
+            Self::Components(kinds) | Self::Those { kinds, .. } => kinds,
+            Self::Instances(Kind::Service) => &[Kind::Service],
+            Self::Instances(_) => &[],
+        }
+    }
+
+    /// The words for help and docs.
+    pub fn words(self) -> String {
+        match self {
+            Self::Shards => "every Redis shard".to_owned(),
+            Self::Nodes => "every Redis node".to_owned(),
+            Self::Components(kinds) => {
+                let words: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();
+                format!("every {}", words.join(", "))
+            }
+            Self::Those { kinds, which, .. } if kinds.len() == ANY_KIND.len() => {
+                format!("every component {which}")
+            }
+            Self::Those { kinds, which, .. } => format!("{} {which}", Self::Components(kinds).words()),
+            Self::Instances(kind) => format!("every {} instance, from two up", kind.word()),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What series a subject has.
+
+use super::{Data, Store};
+use crate::metric::MetricName;
+use crate::subject::Subject;
+use crate::text::RemoteText;
+
+impl Store {
+    /// The parts that a subject has of a metric, `None` being the whole.
+    pub fn parts(&self, subject: &Subject, metric: impl Into<MetricName>) -> Vec<Option<RemoteText>> {
+        let metric = metric.into();
+        let with_metric = self.names(subject).filter(|(known, _)| **known == metric);
+        with_metric.map(|(_, part)| part.cloned()).collect()
+    }
+
+    /// The metrics with their parts that a subject has, in order.
+    pub fn names(&self, subject: &Subject) -> impl Iterator<Item = (&MetricName, Option<&RemoteText>)> {
+        let of_subject = self.index.get(subject).map_or(&[][..], |group| &group.series);
+        of_subject.iter().map(|((metric, part), _)| (metric, part.as_ref()))
+    }
+
+    /// Whether a series is a rate, made of a total that only grows.
+    pub fn is_rate(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> bool {
+        self.find(subject, metric, part).is_some_and(|series| matches!(series.data, Data::Rate { .. }))
+    }
+}
