@@ -47,6 +47,7 @@ rules! {
     retry_storm "retry-storm"
     self_slow "self-slow"
     deviation "deviation"
+    recent_change "recent-change"
 }
 
 /// One test per file of whole-report expectations.

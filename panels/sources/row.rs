@@ -30,7 +30,10 @@ pub(super) enum State {
 
 impl State {
     fn of(source: &SourceState, snapshot: &Snapshot) -> Self {
-        let is_fresh = source.last_data.is_some_and(|at| at >= snapshot.at - snapshot.settings.stale_after());
+        // What was told stays true, however long ago.
+        let stays = source.source.kind().only_tells();
+        let is_fresh =
+            source.last_data.is_some_and(|at| stays || at >= snapshot.at - snapshot.settings.stale_after());
         match (&source.fault, source.late_since, source.last_data) {
             // Who finds the nodes gives no numbers.
             (None, None, None) if nodes_found(source, snapshot).is_some() => Self::Fresh,

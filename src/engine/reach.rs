@@ -30,9 +30,10 @@ pub fn all_silent_since<'a>(
     last.filter(|_| told > 1)
 }
 
-/// Whether a source is something that is watched, and not Headwater itself.
+/// Whether a source is something that is watched: neither Headwater itself nor one that only tells.
 pub fn is_target(state: &SourceState) -> bool {
-    state.source.kind() != Kind::Observer
+    let kind = state.source.kind();
+    kind != Kind::Observer && !kind.only_tells()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod hit_but_slow;
 mod latency_shift;
 mod node_unreachable;
 mod queue_not_compute;
+mod recent_change;
 mod retry_storm;
 mod self_slow;
 mod shard_bandwidth;
@@ -56,6 +57,7 @@ pub static RULES: &[&Rule] = &[
     &retry_storm::RULE,
     &self_slow::RULE,
     &deviation::RULE,
+    &recent_change::RULE,
 ];
 
 pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};

@@ -117,7 +117,7 @@ impl Snapshot {
         all_silent_since(self.sources.iter(), self.at - self.settings.stale_after())
     }
 
-    /// The sources that are watched: all but Headwater itself.
+    /// The sources that are watched: all but Headwater itself and those that only tell.
     pub fn targets(&self) -> impl Iterator<Item = &SourceState> {
         self.sources.iter().filter(|state| is_target(state))
     }

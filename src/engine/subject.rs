@@ -70,6 +70,12 @@ impl Kind {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or("dependency", |(_, word)| word)
     }
 
+    /// Whether a source of this kind only tells what people did or who calls whom: it measures nothing, so its silence
+    /// hides no component, and what it told stays true.
+    pub fn only_tells(self) -> bool {
+        matches!(self, Self::Change | Self::Graph)
+    }
+
     /// The kind of a word, or `None` when the word is not in [`KINDS`].
     pub fn from_word(word: &str) -> Option<Self> {
         KINDS.iter().find(|(_, known)| *known == word).map(|(kind, _)| *kind)

@@ -10,6 +10,7 @@ mod verdicts;
 use std::collections::BTreeSet;
 
 use crate::metric::{REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES};
+use crate::reach::is_target;
 use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
@@ -73,7 +74,7 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
     if suspects.iter().any(|suspect| suspect.verdict == Verdict::Guilty) {
         return Conclusion::Guilty;
     }
-    let targets = || scene.world.sources().filter(|state| state.source.kind() != Kind::Observer);
+    let targets = || scene.world.sources().filter(|state| is_target(state));
     if targets().all(|state| state.last_data.is_none()) {
         return Conclusion::NoTarget;
     }
@@ -121,7 +122,8 @@ fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec
     // Circumstances never decide a verdict, but a reader should know which of them nobody could look at.
     let circumstances = scene.findings.iter().filter_map(|finding| match &finding.state {
         crate::findings::State::Unknown(missing)
-            if matches!(finding.rule.nature, Nature::Circumstance | Nature::Symptom)
+            if (finding.rule.nature == Nature::Symptom
+                || finding.rule.nature == Nature::Circumstance && finding.rule.exonerates)
                 && !missing.is_empty() =>
         {
             Some(Unjudged {

@@ -3,6 +3,7 @@
 mod changes;
 mod consequences;
 mod slow_log;
+mod teller;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -75,6 +76,9 @@ impl World {
         if reading.events.iter().any(|event| matches!(event, Event::Topology(_))) && reading.faults.is_empty()
         {
             state.fault = None;
+        }
+        if reading.source.kind().only_tells() {
+            teller::hear(state, reading);
         }
         // A server may claim any time at all.
         let clocks_apart_ms =

@@ -94,6 +94,9 @@ pub(crate) struct Case {
     pub(crate) health: Vec<Health>,
     #[serde(default)]
     pub(crate) unavailable: Vec<Unavailable>,
+    /// Sources that tell of changes, beside those that `changes` names.
+    #[serde(default)]
+    pub(crate) change_sources: Vec<Subject>,
 
     /// What rules must say.
     #[serde(default)]
@@ -144,6 +147,12 @@ pub(crate) struct Added {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Changed {
+    #[serde(default = "deploys")]
+    pub(crate) source: Subject,
+    /// The second in which it is told.
+    #[serde(default)]
+    pub(crate) told: u32,
+    /// The second in which it was done; negative before the first.
     pub(crate) at: i64,
     pub(crate) component: Option<Subject>,
     pub(crate) kind: ChangeKind,
@@ -413,6 +422,10 @@ fn thirty() -> u32 {
 
 fn hundred() -> f64 {
     100.0
+}
+
+fn deploys() -> Subject {
+    "change/deploys".parse().expect("a subject")
 }
 
 fn string() -> String {

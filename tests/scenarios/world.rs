@@ -1,5 +1,6 @@
 //! Drives the engine through a case: totals grow, histograms fill, faults and events come when they are due.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use headwater_engine::{Engine, Kind, Moment, RemoteText, Subject};
 
 use super::expect;
 use super::healthy::{Exposes, Healthy, Worth, nodes, sources};
-use super::script::{Case, Set, during};
+use super::script::{Case, Failing, Set, during};
 
 /// The first second: a Wednesday, 14:06:00 UTC.
 pub(crate) const BEGAN: Moment = Moment(1_772_633_160_000);
@@ -117,8 +118,8 @@ impl<'a> World<'a> {
                 self.engine.take(&Input::Reading(reading));
             }
         }
-        if second == 0 && !self.case.changes.is_empty() {
-            self.engine.take(&Input::Reading(changes(self.case)));
+        for reading in changes(self.case, second, at) {
+            self.engine.take(&Input::Reading(reading));
         }
         self.engine.take(&Input::Tick(at + Duration::from_millis(500)));
     }
@@ -312,21 +313,29 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
     }
 }
 
-/// What people changed: a source tells all of it when it is first asked.
-fn changes(case: &Case) -> Reading {
-    let mut reading = Reading::new(Subject::component(Kind::Change, "deploys"), BEGAN);
-    reading.events = (case.changes.iter().enumerate())
-        .map(|(place, row)| {
-            Event::Change(Change {
-                id: RemoteText::new(&place.to_string()),
+/// What the sources of changes tell in a second: each speaks every second, if only to say that there is nothing new.
+fn changes(case: &Case, second: u32, at: Moment) -> Vec<Reading> {
+    let told = case.changes.iter().map(|row| &row.source);
+    let sources: BTreeSet<&Subject> = case.change_sources.iter().chain(told).collect();
+    let reading = |source: &Subject| {
+        let mut reading = Reading::new(source.clone(), at);
+        let fails = |row: &&Failing| row.source == *source && during(second, row.from, row.until);
+        if let Some(row) = case.fault.iter().find(fails) {
+            reading.faults.push(Fault { kind: row.kind, message: RemoteText::new(&row.message) });
+            return reading;
+        }
+        for row in case.changes.iter().filter(|row| row.source == *source && row.told == second) {
+            reading.events.push(Event::Change(Change {
+                id: RemoteText::new(&row.title),
                 at: Moment(BEGAN.0 + row.at * 1_000),
                 component: row.component.clone(),
                 kind: row.kind,
                 title: RemoteText::new(&row.title),
-            })
-        })
-        .collect();
-    reading
+            }));
+        }
+        reading
+    };
+    sources.into_iter().map(reading).collect()
 }
 
 fn topology(case: &Case, second: u32) -> Topology {

@@ -36,3 +36,16 @@ pub enum ChangeKind {
     /// Anything else.
     Other,
 }
+
+impl ChangeKind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deploy => "deploy",
+            Self::Config => "config",
+            Self::Flag => "flag",
+            Self::Commit => "commit",
+            Self::Other => "change",
+        }
+    }
+}

@@ -77,7 +77,11 @@ fn deciding<'a>(subject: &Subject, rows: &Rows<'a>) -> Vec<&'a Finding> {
         within.iter().copied().filter(|finding| natures.contains(&finding.rule.nature)).collect()
     };
     let strong = of(&[Nature::Mechanism, Nature::Support]);
-    if strong.is_empty() { of(&[Nature::Circumstance]) } else { strong }
+    if !strong.is_empty() {
+        return strong;
+    }
+    // One that speaks for nobody when it is clear makes nobody innocent alone.
+    of(&[Nature::Circumstance]).into_iter().filter(|finding| finding.rule.exonerates).collect()
 }
 
 fn of_part(scene: &Scene<'_>, part: &Subject, rows: &Rows<'_>, suspects: &[Suspect]) -> SubjectVerdict {
