@@ -16,6 +16,7 @@ pub mod measured;
 pub mod metric;
 pub mod peers;
 pub mod quantity;
+pub mod ranking;
 pub mod reach;
 pub mod reading;
 pub mod report;

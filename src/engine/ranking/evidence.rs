@@ -1,0 +1,273 @@
+//! What speaks against a candidate, by mechanism.
+
+use super::account::{Account, Loss, Own};
+use super::calls::Calls;
+use super::measure::{first_strongest, gap, most, of, quotient, slower, strongest};
+use super::nature::{Meaning, Side};
+use super::robust::{Deviation, median, strength};
+use super::view::View;
+use super::{Evidence, Mechanism, Series, Worse};
+
+/// How much evidence of the other kind counts: failures under a symptom of latency, and the reverse.
+const OTHER_KIND: f64 = 0.5;
+
+/// How much a change counts of which nobody knows whether it is bad, and work that a request costs.
+const UNSURE: f64 = 0.5;
+
+/// Percentiles do not add up, so a share of the symptom reckoned from them may be this much too small.
+const PERCENTILE_SLACK: f64 = 3.0;
+
+/// Everything that the evidence of one candidate is made from.
+pub(super) struct Court<'a, 'q> {
+    pub(super) calls: &'q Calls<'a>,
+    pub(super) view: &'q View<'a>,
+    time: Account<'a>,
+    failures: Account<'a>,
+    /// How much slower each candidate answers, and each call as its caller sees it; strengths.
+    slower: Vec<f64>,
+    waits: Vec<Vec<f64>>,
+    failing: Vec<Option<(&'a Series<'a>, Deviation)>>,
+    /// By caller and place among its callees: how the gap between the two sides of the call grew.
+    gaps: Vec<Vec<Option<Deviation>>>,
+}
+
+impl<'a, 'q> Court<'a, 'q> {
+    pub(super) fn new(calls: &'q Calls<'a>, view: &'q View<'a>) -> Self {
+        let places = 0..calls.len();
+        let by_call = |place: usize, of: &dyn Fn((usize, usize)) -> f64| -> Vec<f64> {
+            calls.callees[place].iter().map(|callee| of((place, *callee))).collect()
+        };
+        let slower: Vec<f64> = places.clone().map(|place| slower(calls, view, place)).collect();
+        let waits = places
+            .clone()
+            .map(|place| {
+                by_call(place, &|call| {
+                    let seen = strongest(view, view.latencies_of_call(call, Side::Caller));
+                    seen.map_or(slower[call.1], |(_, shift)| shift.strength())
+                })
+            })
+            .collect();
+        Self {
+            time: Account::of(Loss::Time, calls, view),
+            failures: Account::of(Loss::Requests, calls, view),
+            slower,
+            waits,
+            failing: places.clone().map(|place| strongest(view, of(view, place, &FAILING))).collect(),
+            gaps: places
+                .map(|place| calls.callees[place].iter().map(|callee| gap(view, (place, *callee))).collect())
+                .collect(),
+            calls,
+            view,
+        }
+    }
+
+    /// Everything that speaks against one candidate, in a fixed order.
+    pub(super) fn against(&self, place: usize) -> Vec<Evidence> {
+        [
+            self.own_loss(place, Loss::Time),
+            self.own_loss(place, Loss::Requests),
+            self.slow(place),
+            self.fails(place),
+            self.resource(place),
+            self.work(place),
+            self.link(place),
+            self.silence(place),
+            self.odd(place),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|evidence| evidence.strength > 0.0)
+        .collect()
+    }
+
+    /// Time or requests lost by the candidate itself, by its share of what the symptom lost.
+    fn own_loss(&self, place: usize, loss: Loss) -> Option<Evidence> {
+        let (account, mechanism) = match loss {
+            Loss::Time => (&self.time, Mechanism::OwnTime),
+            Loss::Requests => (&self.failures, Mechanism::OwnFailures),
+        };
+        let own = account.own[place].as_ref()?;
+        let (weight, share) = self.share(place, loss, own, account.symptom_lost);
+        Some(Evidence {
+            share,
+            strength: own.deviation.strength() * weight,
+            ..evidence(mechanism, own.series, own.shift)
+        })
+    }
+
+    /// How much an own loss counts, and the share of the symptom's loss where that is known.
+    fn share(
+        &self,
+        place: usize,
+        loss: Loss,
+        own: &Own<'_>,
+        symptom_lost: Option<f64>,
+    ) -> (f64, Option<f64>) {
+        let symptom = self.symptom_loss();
+        if symptom == Some(loss) {
+            let share = symptom_lost.map(|lost| (own.lost / lost).min(1.0));
+            return (share.unwrap_or(1.0), share);
+        }
+        // A loss of another kind touches at most so many of the symptom's requests.
+        let touched = match loss {
+            Loss::Time => self.view.mean_requests(place),
+            Loss::Requests => Some(own.lost),
+        };
+        let asked = self.view.mean_requests(0).filter(|asked| *asked > 0.0);
+        let reach = touched.zip(asked).map_or(1.0, |(touched, asked)| (touched / asked).min(1.0));
+        (reach * if symptom.is_some() { OTHER_KIND } else { 1.0 }, None)
+    }
+
+    /// What the symptom is a loss of, where it is one.
+    fn symptom_loss(&self) -> Option<Loss> {
+        match self.view.symptom?.nature.meaning {
+            Meaning::Latency => Some(Loss::Time),
+            Meaning::Success | Meaning::Failures => Some(Loss::Requests),
+            _ => None,
+        }
+    }
+
+    /// Slower than before, beyond what its slowest dependency explains: where only percentiles are known.
+    fn slow(&self, place: usize) -> Option<Evidence> {
+        if self.time.own[place].is_some() {
+            return None;
+        }
+        let beyond = self.slower[place] - most(&self.waits[place]);
+        let (series, shift) = self.latency(place)?;
+        Some(Evidence {
+            strength: beyond * self.reach_of_slowness(place),
+            ..evidence(Mechanism::Slow, series, shift)
+        })
+    }
+
+    /// The series that tells best how slow a candidate is: as seen on calls to it, else its own.
+    fn latency(&self, place: usize) -> Option<(&'a Series<'a>, Deviation)> {
+        let callers = self.calls.callers[place].iter();
+        let calls = callers.flat_map(|caller| self.view.latencies_of_call((*caller, place), Side::Callee));
+        strongest(self.view, calls)
+            .or_else(|| strongest(self.view, of(self.view, place, &[Meaning::Latency])))
+    }
+
+    /// How much of the symptom a candidate's slowness can explain: 3 ms more cannot make 2 s.
+    fn reach_of_slowness(&self, place: usize) -> f64 {
+        let typical_rise = |place: usize| {
+            let shifts = of(self.view, place, &[Meaning::Latency])
+                .filter_map(|series| Some((self.view.shift(series)?, series.nature.factor)));
+            median(
+                &mut shifts.map(|(shift, factor)| (shift.seen - shift.typical) * factor).collect::<Vec<_>>(),
+            )
+        };
+        let is_slow = self.symptom_loss() == Some(Loss::Time)
+            && self
+                .view
+                .symptom
+                .and_then(|symptom| self.view.shift(symptom))
+                .is_some_and(|s| s.strength() > 0.0);
+        let lost = |place: usize| Some(typical_rise(place)? * self.view.mean_requests(place)?);
+        match lost(0).filter(|lost| is_slow && *lost > 0.0).zip(lost(place)) {
+            Some((symptom, own)) => (PERCENTILE_SLACK * own / symptom).clamp(0.0, 1.0),
+            None => 1.0,
+        }
+    }
+
+    /// Failing more than before, beyond the worst of its dependencies: where failures cannot be charged.
+    fn fails(&self, place: usize) -> Option<Evidence> {
+        if self.failures.own[place].is_some() {
+            return None;
+        }
+        let of = |place: usize| self.failing[place].map_or(0.0, |(_, shift)| shift.strength());
+        let below: Vec<f64> = self.calls.callees[place].iter().map(|callee| of(*callee)).collect();
+        let (series, shift) = self.failing[place]?;
+        let beyond = of(place) - most(&below);
+        Some(Evidence { strength: beyond, ..evidence(Mechanism::Fails, series, shift) })
+    }
+
+    /// A resource of its own: no dependency explains it away.
+    fn resource(&self, place: usize) -> Option<Evidence> {
+        let (series, shift) = strongest(self.view, of(self.view, place, &[Meaning::Resource]))?;
+        Some(evidence(Mechanism::Resource, series, shift))
+    }
+
+    /// Bytes, system calls and the like for each request.
+    fn work(&self, place: usize) -> Option<Evidence> {
+        let requests = self.view.requests(place)?;
+        let candidates = of(self.view, place, &[Meaning::Activity]).filter_map(|series| {
+            let shift = quotient(self.view, series, &[requests], Worse::Up)?;
+            Some((series, shift))
+        });
+        let (series, shift) = first_strongest(candidates)?;
+        Some(Evidence { strength: UNSURE * shift.strength(), ..evidence(Mechanism::Work, series, shift) })
+    }
+
+    /// The way between it and those it talks with: what callers wait beyond what callees take. A bad way shows on
+    /// every call of the end that has it, so the mean over a candidate's calls tells which end that is.
+    fn link(&self, place: usize) -> Option<Evidence> {
+        let below = self.calls.callees[place]
+            .iter()
+            .zip(&self.gaps[place])
+            .map(|(callee, gap)| (place, *callee, *gap));
+        let above = self.calls.callers[place].iter().map(|caller| {
+            let at = self.calls.callees[*caller].iter().position(|callee| *callee == place);
+            (*caller, place, at.and_then(|at| self.gaps[*caller][at]))
+        });
+        let gaps: Vec<(usize, usize, Option<Deviation>)> = below.chain(above).collect();
+        let total: f64 = gaps.iter().filter_map(|(_, _, gap)| Some((*gap)?.strength())).sum();
+        let (caller, callee, worst) = gaps
+            .iter()
+            .filter_map(|(caller, callee, gap)| Some((*caller, *callee, (*gap)?)))
+            .reduce(|best, next| if next.2.strength() > best.2.strength() { next } else { best })?;
+        let series = self.view.latencies_of_call((caller, callee), Side::Caller).next()?;
+        Some(Evidence {
+            subject: format!("{} > {}", self.calls.names[caller], self.calls.names[callee]),
+            strength: total / gaps.len() as f64,
+            ..evidence(Mechanism::Link, series, worst)
+        })
+    }
+
+    /// It no longer calls a dependency as often as its own traffic asks for, and nothing is wrong with that
+    /// dependency: it fails before it calls.
+    fn silence(&self, place: usize) -> Option<Evidence> {
+        let callees = self.calls.callees[place].iter().enumerate();
+        let found = callees.filter_map(|(at, callee)| {
+            let callers = self.calls.callers[*callee].iter();
+            let asked: Option<Vec<&Series<'a>>> = callers.map(|caller| self.view.requests(*caller)).collect();
+            let requests = self.view.requests(*callee)?;
+            let shift = quotient(self.view, requests, &asked?, Worse::Down)?;
+            let excuse = [
+                self.slower[*callee],
+                self.waits[place][at],
+                self.gaps[place][at].map_or(0.0, |gap| gap.strength()),
+                self.failing[*callee].map_or(0.0, |(_, shift)| shift.strength()),
+            ];
+            let strength = strength(shift.spreads) - most(&excuse);
+            let share = self.view.share_of_caller(place, *callee, self.calls);
+            Some(Evidence {
+                subject: self.calls.names[*callee].to_owned(),
+                strength: strength * share,
+                ..evidence(Mechanism::Silence, requests, shift)
+            })
+        });
+        found.reduce(|best, next| if next.strength > best.strength { next } else { best })
+    }
+
+    /// Anything else that moved.
+    fn odd(&self, place: usize) -> Option<Evidence> {
+        let (series, shift) = strongest(self.view, of(self.view, place, &[Meaning::Other]))?;
+        Some(Evidence { strength: UNSURE * shift.strength(), ..evidence(Mechanism::Odd, series, shift) })
+    }
+}
+
+const FAILING: [Meaning; 2] = [Meaning::Success, Meaning::Failures];
+
+fn evidence(mechanism: Mechanism, series: &Series<'_>, shift: Deviation) -> Evidence {
+    Evidence {
+        mechanism,
+        subject: series.subject.to_owned(),
+        metric: series.metric.to_owned(),
+        nature: series.nature,
+        from: shift.typical,
+        to: shift.seen,
+        share: None,
+        strength: shift.strength(),
+    }
+}

@@ -1,0 +1,102 @@
+//! Numbers from series: the strongest of some, gaps between two sides of a call, quotients by requests.
+
+use super::calls::Calls;
+use super::nature::{Meaning, Side};
+use super::robust::{Deviation, Floor, Near, SCALE_FLOOR, deviation, finite, median, tolerance};
+use super::view::View;
+use super::{Point, Series, Worse};
+
+/// The series of a candidate and its parts with one of these meanings.
+pub(super) fn of<'v, 'a>(
+    view: &'v View<'a>,
+    place: usize,
+    meanings: &'v [Meaning],
+) -> impl Iterator<Item = &'a Series<'a>> + 'v {
+    view.all(place).filter(move |series| meanings.contains(&series.nature.meaning))
+}
+
+/// The series that is worst, in its spreads.
+pub(super) fn strongest<'a>(
+    view: &View<'a>,
+    series: impl Iterator<Item = &'a Series<'a>>,
+) -> Option<(&'a Series<'a>, Deviation)> {
+    first_strongest(series.filter_map(|series| Some((series, view.shift(series)?))))
+}
+
+/// The worst of these; of equals the first.
+pub(super) fn first_strongest<'a>(
+    shifts: impl Iterator<Item = (&'a Series<'a>, Deviation)>,
+) -> Option<(&'a Series<'a>, Deviation)> {
+    shifts.reduce(|best, next| if next.1.spreads > best.1.spreads { next } else { best })
+}
+
+/// The greatest of strengths; 0 of none.
+pub(super) fn most(strengths: &[f64]) -> f64 {
+    strengths.iter().copied().fold(0.0, f64::max)
+}
+
+/// How much slower a candidate answers: the mean over the calls to it, as it sees them itself; else the middle one of
+/// its own latencies.
+pub(super) fn slower(calls: &Calls<'_>, view: &View<'_>, place: usize) -> f64 {
+    let seen: Vec<f64> = calls.callers[place]
+        .iter()
+        .filter_map(|caller| strongest(view, view.latencies_of_call((*caller, place), Side::Callee)))
+        .map(|(_, shift)| shift.strength())
+        .collect();
+    if !seen.is_empty() {
+        return seen.iter().sum::<f64>() / seen.len() as f64;
+    }
+    let own = view.whole(place).filter(|series| series.nature.meaning == Meaning::Latency);
+    let mut own: Vec<f64> = own.filter_map(|series| Some(view.shift(series)?.strength())).collect();
+    median(&mut own).unwrap_or_else(|| {
+        strongest(view, of(view, place, &[Meaning::Latency])).map_or(0.0, |(_, shift)| shift.strength())
+    })
+}
+
+/// How the gap between what a caller waits and what the callee takes has grown.
+pub(super) fn gap(view: &View<'_>, call: (usize, usize)) -> Option<Deviation> {
+    let caller = view.latencies_of_call(call, Side::Caller).next()?;
+    let callee = view.latencies_of_call(call, Side::Callee).next()?;
+    let tolerance = tolerance(caller.baseline, caller.window);
+    let difference = |waited: &[Point], took: &[Point]| -> Vec<Point> {
+        let mut near = Near::new(took, tolerance);
+        let gaps = finite(waited)
+            .filter_map(|point| Some(Point { at: point.at, value: point.value - near.at(point.at)? }));
+        gaps.collect()
+    };
+    let mut usual: Vec<f64> = finite(caller.baseline).map(|point| point.value).collect();
+    let floor = Floor { relative: SCALE_FLOOR, absolute: SCALE_FLOOR * median(&mut usual)?.abs() };
+    deviation(
+        &difference(caller.baseline, callee.baseline),
+        &difference(caller.window, callee.window),
+        &view.emphasis,
+        Worse::Up,
+        floor,
+    )
+}
+
+/// A series for each of the requests that others count.
+pub(super) fn quotient(
+    view: &View<'_>,
+    series: &Series<'_>,
+    requests: &[&Series<'_>],
+    worse: Worse,
+) -> Option<Deviation> {
+    let tolerance = tolerance(series.baseline, series.window);
+    let divided = |points: &[Point], pick: for<'s, 't> fn(&'s Series<'t>) -> &'s [Point]| -> Vec<Point> {
+        let mut near: Vec<Near<'_>> =
+            requests.iter().map(|series| Near::new(pick(series), tolerance)).collect();
+        let quotients = finite(points).filter_map(|point| {
+            let asked = near.iter_mut().map(|near| near.at(point.at)).sum::<Option<f64>>()?;
+            (asked > 0.0).then(|| Point { at: point.at, value: point.value / asked })
+        });
+        quotients.collect()
+    };
+    deviation(
+        &divided(series.baseline, |series| series.baseline),
+        &divided(series.window, |series| series.window),
+        &view.emphasis,
+        worse,
+        Floor::RELATIVE,
+    )
+}
