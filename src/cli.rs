@@ -10,6 +10,7 @@ mod keys;
 mod kiosk;
 mod log;
 mod output;
+mod rank;
 mod record;
 mod report;
 mod rules;
@@ -86,6 +87,10 @@ enum Command {
     Report(report::ReportArgs),
     /// Check that every target can be reached and read, and say what would repair it
     Doctor(doctor::DoctorArgs),
+    /// Rank what explains a symptom, from exported files: who calls whom, numbers over time, what hurts since when
+    ///
+    /// Exit codes: 0 ranked, 64 a file is missing or broken, 74 the answer cannot be written.
+    Rank(rank::RankArgs),
     /// List the rules with what they watch and their thresholds
     Rules(rules::RulesArgs),
     /// Explain one rule
@@ -167,6 +172,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Replay(args) => in_runtime(record::replay(args)),
         Command::Report(args) => report::run(&args),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
+        Command::Rank(args) => rank::run(&args),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),
         Command::Cases(command) => cases::run(command),

@@ -9,6 +9,7 @@ pub mod config;
 pub mod keymap;
 pub mod lab;
 pub mod library;
+pub mod postmortem;
 mod process;
 pub mod recording;
 pub mod report;
