@@ -4,6 +4,7 @@
 //! by second as the application drives it.
 
 mod scenarios {
+    pub(crate) mod calibration;
     pub(crate) mod expect;
     pub(crate) mod healthy;
     pub(crate) mod script;
@@ -55,7 +56,7 @@ macro_rules! reports {
     ($($test:ident)*) => {
         const REPORTS: &[&str] = &[$(stringify!($test)),*];
         mod report {
-            $(#[test] fn $test() { super::check_report(stringify!($test)); })*
+            $(#[test] fn $test() { super::check_whole("triage", stringify!($test)); })*
         }
     };
 }
@@ -67,6 +68,57 @@ reports! {
     reachability
     service
     time
+}
+
+/// One test per incident: a world as a whole, with who did it.
+macro_rules! incidents {
+    ($($test:ident)*) => {
+        const INCIDENTS: &[&str] = &[$(stringify!($test)),*];
+        mod incident {
+            $(#[test] fn $test() { super::check_whole("incidents", stringify!($test)); })*
+        }
+    };
+}
+
+incidents! {
+    all_answer_slowly
+    chronic_and_fresh
+    culprit_out_of_sight
+    culprit_without_source
+    cycle
+    database_out_of_its_usual
+    database_with_limits
+    deploy_decoy
+    deploy_with_nothing_else
+    hardly_any_traffic
+    healthy_surge
+    late_node
+    neighbour_on_the_host
+    observer_lag
+    orders_fall
+    orders_fall_and_nothing_shows_why
+    orders_fall_with_latency
+    page_of_the_service_is_gone
+    plain_healthy
+    primary_refuses
+    queue_and_retries
+    queue_before_an_idle_accelerator
+    quiet_recovery
+    replica_is_gone
+    restart_in_the_incident
+    scored_text_has_less_time
+    slow_commands_that_nobody_waits_for
+    slow_dependency_off_the_path
+    slow_instance_of_three
+    stale_witness
+    started_in_mid_incident
+    started_in_mid_incident_without_a_past
+    storm_outlives_its_trigger
+    two_faults_one_service
+    two_faults_two_services
+    two_hot_shards_of_three
+    two_names_of_one_database
+    victim_looks_worse
 }
 
 #[test]
@@ -107,6 +159,31 @@ fn no_file_is_left_out() {
         let name = stem(&path);
         assert!(REPORTS.contains(&name.as_str()), "'triage/{name}.toml' has no test");
     }
+    for path in files(&folder().join("incidents")) {
+        let name = stem(&path);
+        assert!(INCIDENTS.contains(&name.as_str()), "'incidents/{name}.toml' has no test");
+    }
+}
+
+#[test]
+fn the_calibration_page_is_fresh() {
+    let mut cases = vec![];
+    for (kind, names) in [("triage", REPORTS), ("incidents", INCIDENTS)] {
+        for name in names {
+            let file = read(&folder().join(kind).join(format!("{name}.toml")));
+            cases.extend(file.case.into_iter().map(|case| (format!("{kind}/{name}"), case)));
+        }
+    }
+    let page = scenarios::calibration::page(&cases);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/calibration.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).expect("docs/ can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "'docs/calibration.md' is stale: run 'UPDATE=1 cargo test --test scenarios calibration', look and commit it"
+    );
 }
 
 fn check_rule(rule: &str) {
@@ -119,8 +196,8 @@ fn check_rule(rule: &str) {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-fn check_report(name: &str) {
-    let file = read(&folder().join("triage").join(format!("{name}.toml")));
+fn check_whole(kind: &str, name: &str) {
+    let file = read(&folder().join(kind).join(format!("{name}.toml")));
     let mut complaints = vec![];
     for case in &file.case {
         assert!(case.report.is_some(), "'{}' expects nothing", case.name);

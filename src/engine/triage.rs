@@ -16,6 +16,7 @@ use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 use crate::wording;
+use symptom::Suffering;
 
 /// Evaluations from which on a clear answer means something.
 const LEAST_EVALUATIONS: u32 = 3;
@@ -25,7 +26,6 @@ pub fn report(scene: &Scene<'_>) -> Report {
     let sufferings = symptom::all(scene);
     let suspects = suspects::ranked(scene, &sufferings);
     let loops = loops::seen(scene, &suspects);
-    let suffers = !sufferings.is_empty();
     let explained = suspects
         .first()
         .and_then(|first| scene.findings.get(&first.rule, &first.subject))
@@ -43,7 +43,8 @@ pub fn report(scene: &Scene<'_>) -> Report {
         shape: shape::of(scene),
         chain: chain::of(scene, explained, &suspects),
         next_step: loops::next_step(&loops)
-            .unwrap_or_else(|| next_step(scene, conclusion, suffers, &suspects, &unknown)),
+            .filter(|_| scene.silent_since.is_none())
+            .unwrap_or_else(|| next_step(scene, conclusion, explained, &suspects, &unknown)),
         loops,
         cost: cost(scene),
         symptom: sufferings.into_iter().next().map(|worst| worst.symptom),
@@ -86,9 +87,10 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
         scene.world.topologies().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
     let blind = configured.map(|component| &component.subject).any(is_stale)
         || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject))
-        // A deployment's nodes are judged above; every other page speaks for an instance of its own.
+        // A deployment's nodes are judged above; every other page speaks for an instance of its own, but for those that
+        // tell what people changed or who calls whom.
         || targets()
-            .filter(|state| state.source.kind() != Kind::Redis)
+            .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Change | Kind::Graph))
             .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()));
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
@@ -145,10 +147,12 @@ fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec
 fn next_step(
     scene: &Scene<'_>,
     conclusion: Conclusion,
-    suffering: bool,
+    suffering: Option<&Suffering>,
     suspects: &[Suspect],
     unknown: &[Unjudged],
 ) -> String {
+    let blind_spot = blind_spot(scene, suffering, unknown);
+    let suffering = suffering.is_some();
     let first = suspects.first();
     let advice = first.and_then(advice);
     let advice = advice.as_deref();
@@ -184,7 +188,7 @@ fn next_step(
             format!("nobody is seen to suffer; look at {}: {advice}", suspect.subject)
         }
         (_, Some(suspect), _) => format!("nobody suffers; keep an eye on {}", suspect.subject),
-        (_, None, _) if suffering => match unknown.first() {
+        (_, None, _) if suffering => match blind_spot {
             Some(row) => format!(
                 "nothing seen explains it; look where Headwater is blind: {} ({})",
                 row.subject, row.missing
@@ -202,6 +206,22 @@ fn next_step(
         },
         _ => "nothing to do".to_owned(),
     }
+}
+
+/// What cannot be seen and matters most: where the slow requests spend their time, else the first that is unknown.
+fn blind_spot<'u>(
+    scene: &Scene<'_>,
+    suffering: Option<&Suffering>,
+    unknown: &'u [Unjudged],
+) -> Option<&'u Unjudged> {
+    let stages = suffering.iter().flat_map(|suffering| &suffering.stages);
+    let mut spent_in = stages.filter_map(|stage| stage.spent_in.as_ref()).filter_map(|spent_in| {
+        let below = scene.graph.below(spent_in);
+        let within = |row: &&Unjudged| below.contains_key(&row.subject.component_of());
+        // A part says more than its whole.
+        unknown.iter().filter(within).max_by_key(|row| !row.subject.is_component())
+    });
+    spent_in.next().or(unknown.first())
 }
 
 /// What to do about a suspect: where it explains a big key, the key is the handle, and its rule says how to take it.

@@ -322,6 +322,8 @@ pub(crate) struct ExpectReport {
     pub(crate) next_step: Option<String>,
     /// The exit code of a headless triage.
     pub(crate) exit: Option<u8>,
+    /// Who really did it, for the calibration; else whoever is expected to be guilty.
+    pub(crate) truth: Option<Vec<Subject>>,
     /// The loops that must be named, in order.
     pub(crate) loops: Option<Vec<ExpectLoop>>,
     pub(crate) scans_wanted: Option<Vec<Subject>>,

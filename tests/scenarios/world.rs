@@ -12,7 +12,7 @@ use headwater_engine::reading::{
 };
 use headwater_engine::settings::{BaselineRow, Baselines, Component, Settings};
 use headwater_engine::slot::{SLOTS, slot_of};
-use headwater_engine::{Engine, Kind, Moment, RemoteText, Subject};
+use headwater_engine::{Engine, Kind, Moment, RemoteText, Snapshot, Subject};
 
 use super::expect;
 use super::healthy::{Exposes, Healthy, Worth, nodes, sources};
@@ -108,6 +108,14 @@ impl<'a> World<'a> {
         let snapshot = self.engine.snapshot().expect("a tick makes a snapshot");
         complaints.extend(self.case.report.iter().flat_map(|report| expect::report(&snapshot, report)));
         complaints.into_iter().map(|complaint| format!("[{}] {complaint}", self.case.name)).collect()
+    }
+
+    /// Runs to the end; returns what is said then.
+    pub(crate) fn outcome(mut self) -> Arc<Snapshot> {
+        for second in 0..=self.case.seconds {
+            self.step(second);
+        }
+        self.engine.snapshot().expect("a tick makes a snapshot")
     }
 
     fn step(&mut self, second: u32) {

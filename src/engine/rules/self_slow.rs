@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
     title: "the service's own code is slow",
     doc: "While the service shows a symptom, one of its own stages (one that the configuration does not place \
           in a dependency; without any such word, and with anything below the service, nobody can say) takes at least half of a request's time and at least a fifth of the objective. While a \
-          rule that names a mechanism stirs in something it calls, the service is a suspect at most: dependencies \
-          first. Without numbers of its host, a starved host stays as a rival.",
+          rule that names a mechanism stirs in something it calls, and requests may lose their time there, the \
+          service is a suspect at most: dependencies first. Without numbers of its host, a starved host stays as a rival.",
     next: "look at this stage's code, its host, and what changed in the service in the last 24 h",
     watches: Watches::Components(&[Kind::Service]),
     nature: Nature::Mechanism,
@@ -40,6 +40,9 @@ pub(super) static RULE: Rule = Rule {
     absorbs: &[],
     judge,
 };
+
+/// Share of a request's time from which trouble in a dependency comes before the service's own code.
+const HOLDING_SHARE: f64 = 0.3;
 
 fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement {
     let stages = scene.stages(service);
@@ -68,7 +71,7 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
     let Stage { name, mean, share, p99, .. } = longest;
     let p99_text = p99
         .map_or(String::new(), |p99| format!(" (p99 {}{})", p99.sign(), show(p99.number(), Unit::Seconds)));
-    let stirring = stirring_below(scene, service);
+    let stirring = stirring_below(scene, service, &stages);
     let below = match &stirring {
         Some(subject) => format!("though {subject} is in trouble below it"),
         None => "and nothing it calls is in trouble".to_owned(),
@@ -108,8 +111,9 @@ fn has_symptom(scene: &Scene<'_>, service: &Subject) -> bool {
     scene.graph.above(service).keys().any(|caller| scene.findings.stirring(&symptoms, caller))
 }
 
-/// The first thing below a service, itself left out, on which a mechanism that could convict is pending or firing.
-fn stirring_below(scene: &Scene<'_>, service: &Subject) -> Option<Subject> {
+/// The first thing below a service, itself left out, on which a mechanism that could convict is pending or firing, and
+/// in which requests may spend their time.
+fn stirring_below(scene: &Scene<'_>, service: &Subject, stages: &[Stage]) -> Option<Subject> {
     let below = scene.graph.below(service);
     scene
         .findings
@@ -120,6 +124,24 @@ fn stirring_below(scene: &Scene<'_>, service: &Subject) -> Option<Subject> {
                 && finding.breach.as_ref().is_some_and(|breach| breach.at_most > Confidence::Low)
         })
         .map(|finding| &finding.subject)
-        .find(|subject| subject.component_of() != *service && below.contains_key(&subject.component_of()))
+        .find(|subject| {
+            let component = subject.component_of();
+            component != *service && below.contains_key(&component) && may_hold(scene, stages, &component)
+        })
         .cloned()
+}
+
+/// Whether slow requests may lose their time in a component: no stage says how long they are in it, or one says that it
+/// is long, on the whole or among the slowest.
+fn may_hold(scene: &Scene<'_>, stages: &[Stage], component: &Subject) -> bool {
+    let p99 = |stage: &Stage| stage.p99.map_or(0.0, |p99| p99.number());
+    let slowest = stages.iter().map(p99).fold(0.0, f64::max);
+    let mut within = stages
+        .iter()
+        .filter(|stage| {
+            stage.spent_in.as_ref().is_some_and(|spent| scene.graph.below(spent).contains_key(component))
+        })
+        .peekable();
+    within.peek().is_none()
+        || within.any(|stage| stage.share >= HOLDING_SHARE || p99(stage) >= slowest * HOLDING_SHARE)
 }

@@ -9,10 +9,12 @@ use crate::scene::Scene;
 
 /// The chain from the symptom to the first suspect; only the symptom when there is none.
 pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[Suspect]) -> Vec<Link> {
-    let Some(Suffering { symptom, short, service, ended, stages, .. }) = suffering else { return vec![] };
+    let Some(suffering) = suffering else { return vec![] };
+    let Suffering { symptom, short, service, ended, .. } = suffering;
     let mut links = vec![Link { subject: symptom.subject.clone(), text: short.clone() }];
     let Some(cause) = suspects.first() else { return links };
     let component = cause.subject.component_of();
+    let stages = suffering.stages_during(scene, cause.since, cause.until);
     let stage = stages.iter().find(|stage| match &stage.spent_in {
         Some(spent_in) => scene.graph.below(spent_in).contains_key(&component),
         None => component == *service,

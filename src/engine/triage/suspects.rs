@@ -8,9 +8,9 @@ use super::symptom::Suffering;
 use crate::findings::Finding;
 use crate::metric::Unit;
 use crate::quantity::show;
-use crate::report::{Confidence, KeyEvidence, Role, Suspect, Symptom, Verdict};
+use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Symptom, Verdict};
 use crate::rules::{Nature, RULES};
-use crate::scene::Scene;
+use crate::scene::{Scene, Stage};
 use crate::subject::Subject;
 
 /// Share of the symptom's time that must be spent in a dependency for its trouble to explain the symptom.
@@ -18,6 +18,12 @@ const EXPLAINING_SHARE: f64 = 0.3;
 
 /// For this long after its end a cause can still be what callers suffer from: queues drain, windows widen.
 const LINGERING: Duration = Duration::from_secs(60);
+
+/// Within this time rules with different holds may fire for one cause.
+const A_STEP: Duration = Duration::from_secs(15);
+
+/// For this long callers must have been well beside something for it to be no sufficient cause.
+const BORNE_FOR: Duration = Duration::from_secs(120);
 
 /// The suspects, guilty first, best first. A finding is held against the nearest symptom that it can explain.
 pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect> {
@@ -38,6 +44,16 @@ pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect
             })
         })
         .collect();
+    let triggers: Vec<(Subject, Since)> = suspects
+        .iter()
+        .map(|candidate| &candidate.suspect)
+        .filter(|suspect| suspect.role == Role::Trigger && suspect.verdict == Verdict::Guilty)
+        .filter(|suspect| suspect.confidence == Confidence::High)
+        .map(|suspect| (suspect.subject.clone(), suspect.since))
+        .collect();
+    for candidate in &mut suspects {
+        candidate.make_way_for(&triggers);
+    }
     suspects.sort_by_key(Candidate::group);
     // The order of onsets is known only among what all began while somebody looked.
     for group in suspects.chunk_by_mut(|one, other| one.group() == other.group()) {
@@ -69,10 +85,24 @@ impl Candidate {
         (verdict, Reverse(confidence), self.is_generic, role)
     }
 
+    /// What makes worse what another began is worth less than that, unless it was there first.
+    fn make_way_for(&mut self, triggers: &[(Subject, Since)]) {
+        let suspect = &mut self.suspect;
+        if suspect.role != Role::Amplifier || suspect.confidence != Confidence::High {
+            return;
+        }
+        let is_first =
+            |began: &Since| !suspect.since.before && !began.before && suspect.since.at + A_STEP < began.at;
+        if let Some((trigger, _)) = triggers.iter().find(|(_, began)| !is_first(began)) {
+            suspect.confidence = Confidence::Medium;
+            suspect.sentence.push_str(&format!("; it makes worse what {trigger} began"));
+        }
+    }
+
     /// When it began, in steps of time within which rules with different holds may fire for one cause.
     fn onset(&self) -> i64 {
-        const STEP_MS: i64 = 15_000;
-        self.suspect.since.at.0.div_euclid(STEP_MS)
+        let step = i64::try_from(A_STEP.as_millis()).unwrap_or(i64::MAX);
+        self.suspect.since.at.0.div_euclid(step)
     }
 }
 
@@ -137,9 +167,14 @@ fn suspect(
     let in_reach = nearest.is_some();
     let suffering = nearest.or(sufferings.first());
     let apart = suffering.and_then(|suffering| apart_in_time(finding, suffering));
-    let share = suffering.and_then(|suffering| share_of(scene, suffering, &component));
-    // "A or B" is worth no more than the middle, whatever the numbers.
-    let most = if breach.rivals.is_empty() { breach.at_most } else { breach.at_most.min(Confidence::Medium) };
+    let share = suffering.and_then(|suffering| {
+        let stages = suffering.stages_during(scene, finding.since, finding.until());
+        share_of(scene, suffering, &stages, &component)
+    });
+    let was_borne = suffering.is_some_and(|suffering| was_borne(finding, suffering));
+    // "A or B" is worth no more than the middle, whatever the numbers, and so is what callers have lived with.
+    let is_open = !breach.rivals.is_empty() || was_borne;
+    let most = if is_open { breach.at_most.min(Confidence::Medium) } else { breach.at_most };
     let confidence = confidence(finding, in_reach, share).min(most);
     let convicts = finding.rule.nature == Nature::Mechanism && in_reach && confidence > Confidence::Low;
     let absorbed: Vec<&&Finding> =
@@ -157,6 +192,9 @@ fn suspect(
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
     }
     sentence.extend(apart);
+    if in_reach && was_borne {
+        sentence.push_str("; but it was so while callers did not suffer");
+    }
     Some(Suspect {
         subject: finding.subject.clone(),
         rule: finding.rule.id.to_owned(),
@@ -190,6 +228,16 @@ fn apart_in_time(finding: &Finding, suffering: &Suffering) -> Option<&'static st
         .then_some("; but it began when callers suffered no more")
 }
 
+/// Whether callers were well beside it for a while: something else must have come on top.
+fn was_borne(finding: &Finding, suffering: &Suffering) -> bool {
+    let suffered = suffering.symptom.since;
+    if suffered.before {
+        return false;
+    }
+    let enough = if finding.since.before { A_STEP } else { BORNE_FOR };
+    finding.since.at + enough <= suffered.at
+}
+
 fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confidence {
     match (finding.rule.nature, in_reach, share) {
         (Nature::Mechanism | Nature::Circumstance, true, Some(share)) if share < EXPLAINING_SHARE => {
@@ -204,8 +252,8 @@ fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confiden
 
 /// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
 /// whichever is greater. `None` where no stage is placed in it: then nobody knows.
-fn share_of(scene: &Scene<'_>, suffering: &Suffering, component: &Subject) -> Option<f64> {
-    let Suffering { symptom, is_latency, service, stages, .. } = suffering;
+fn share_of(scene: &Scene<'_>, suffering: &Suffering, stages: &[Stage], component: &Subject) -> Option<f64> {
+    let Suffering { symptom, is_latency, service, .. } = suffering;
     if component == service {
         return Some(1.0);
     }

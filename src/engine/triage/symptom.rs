@@ -1,9 +1,10 @@
 //! What callers see.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::findings::Finding;
-use crate::report::Symptom;
+use crate::report::{Since, Symptom};
 use crate::rules::{BUSINESS_SYMPTOM as BUSINESS, LATENCY_SHIFT as LATENCY, Nature, RULES};
 use crate::scene::{Scene, Stage};
 use crate::subject::{Kind, Subject};
@@ -43,6 +44,25 @@ pub(super) fn all(scene: &Scene<'_>) -> Vec<Suffering> {
     let mut known = BTreeSet::new();
     findings.retain(|finding| known.insert(finding.subject.component_of()));
     findings.into_iter().take(MOST).filter_map(|finding| suffering(scene, finding)).collect()
+}
+
+impl Suffering {
+    /// Where its requests spent their time while something lasted that may have caused it: of what is over, the present
+    /// says nothing.
+    pub(super) fn stages_during(
+        &self,
+        scene: &Scene<'_>,
+        since: Since,
+        until: Option<Moment>,
+    ) -> Cow<'_, [Stage]> {
+        match until {
+            Some(until) if self.ended.is_none() => {
+                let from = if since.before { since.at } else { since.at.max(self.symptom.since.at) };
+                Cow::Owned(scene.stages_between(&self.service, from.min(until), until))
+            }
+            _ => Cow::Borrowed(&self.stages),
+        }
+    }
 }
 
 fn suffering(scene: &Scene<'_>, finding: &Finding) -> Option<Suffering> {
