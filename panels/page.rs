@@ -51,6 +51,15 @@ impl Page {
         }
     }
 
+    /// Scrolls as far as it takes to see these rows of its lines, the first ones if there is no room for all.
+    pub(crate) fn reveal(&mut self, from: u16, height: u16) {
+        let until = from.saturating_add(height);
+        if until > self.top.saturating_add(self.seen) {
+            self.top = until.saturating_sub(self.seen);
+        }
+        self.top = self.top.min(from);
+    }
+
     /// Scrolls; everything else is ignored.
     pub(crate) fn act(&mut self, action: Action) -> Outcome {
         let page = self.seen.max(1);

@@ -107,6 +107,9 @@ pub trait Panel {
     /// Opens the detail of a subject, when it has one.
     fn open(&mut self, _subject: &Subject) {}
 
+    /// Opens its explanations, for whoever is led through it.
+    fn explain(&mut self) {}
+
     /// Takes the line that it asked for by [`Intent::AskText`].
     fn typed(&mut self, _text: &str, _view: &View<'_>) -> Outcome {
         Outcome::Ignored

@@ -27,7 +27,7 @@ pub(crate) fn keymap() -> Keymap {
                 mouse M;next-theme T;suspend ctrl-z;quit q;quit ctrl-c;up up;up k;down down;down j;page-up pageup;\
                 page-down pagedown;top home;top g;bottom end;bottom G;open enter;filter /;sort s;reverse S;\
                 left left;right right;compare c;arguments a;group o;scan b;pause-scan p;cancel-scan x;step .;\
-                faster +;slower -;leave-kiosk ctrl-q;overview 1;shards 2;slow-log 3;sources 4;rules 5";
+                faster +;slower -;leave-kiosk ctrl-q;confirm v;override V;skip w;reopen O;done d;explain i;choose-runbook B;overview 1;shards 2;slow-log 3;sources 4;rules 5";
     let binding = |row: &str| {
         let (name, key) = row.trim().split_once(' ').unwrap();
         (Stroke::parse(key).unwrap(), Command::by_name(name).unwrap_or_else(|| panic!("'{name}'")))

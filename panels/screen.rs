@@ -101,6 +101,13 @@ impl Screen {
         self.hint = Some(text.into());
     }
 
+    /// Leads a newcomer through: the runbook is open, and panels explain themselves.
+    pub fn walkthrough(mut self) -> Self {
+        self.panels.iter_mut().for_each(|panel| panel.explain());
+        self.active = PANELS.iter().position(|row| row.name == "runbook").unwrap_or(self.active);
+        self
+    }
+
     /// Takes a key.
     pub fn press(&mut self, stroke: Stroke, shown: &Shown<'_>) -> Vec<Effect> {
         self.notice = None;

@@ -58,6 +58,14 @@ impl Glyphs {
             Self::Ascii => "-",
         }
     }
+
+    /// A vertical line, one cell of it.
+    pub fn bar(self) -> &'static str {
+        match self {
+            Self::Unicode => "│",
+            Self::Ascii => "|",
+        }
+    }
 }
 
 /// The share of `value` in 0..=1; `None` for a gap and for what is no number.

@@ -10,7 +10,7 @@ use headwater_panels::Status;
 use super::output::{Failure, say};
 use super::record::{report, show_tape};
 use super::triage::{PassArgs, pass};
-use super::tui::{ScreenArgs, end, live_feed, screen_with_hint};
+use super::tui::{LeadArgs, ScreenArgs, end, live_feed};
 use crate::config::Config;
 use crate::lab::scenario::SCENARIOS;
 use crate::lab::{self, LabError, LabOptions};
@@ -35,6 +35,9 @@ pub(super) struct DemoArgs {
     pass: PassArgs,
 
     #[command(flatten)]
+    lead: LeadArgs,
+
+    #[command(flatten)]
     screen: ScreenArgs,
 }
 
@@ -52,6 +55,7 @@ fn scenario_names() -> Vec<&'static str> {
 }
 
 pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
+    args.lead.need_screen(args.has_screen())?;
     // A demo starts from nothing and leaves nothing behind, unless a file was named.
     args.pass.healthy.no_baselines |= args.pass.healthy.baselines.is_none();
     let scenario = SCENARIOS
@@ -92,7 +96,7 @@ async fn on_screen(config: &Config, args: &DemoArgs, outlook: &str) -> Result<u8
     let saved = args.pass.healthy.open(config);
     let demo = format!("demo '{}': a real lab on this machine; {outlook}", args.scenario);
     let feed = live_feed(config, &saved, args.pass.record.clone(), Some(demo))?;
-    end(args.screen.show(screen_with_hint(&look), feed, look).await?, Some(saved))
+    end(args.screen.show(args.lead.screen_with_hint(&look), feed, look).await?, Some(saved))
 }
 
 /// What is left without `redis-server`: the bundled recording of the scenario.
@@ -113,7 +117,7 @@ async fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
                     _ => "the redis-server here is too old",
                 };
                 let demo = format!("demo '{name}': {why}, so this is the recording of a real run of the lab");
-                let face = screen_with_hint(&args.screen.look()?);
+                let face = args.lead.screen_with_hint(&args.screen.look()?);
                 let status = Status { demo: Some(demo), ..Status::default() };
                 return show_tape(Tape::Bundled(name, bytes), 1.0, face, status, &args.screen).await;
             }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use headwater_engine::Baselines;
-use headwater_panels::{Screen, Status};
+use headwater_panels::Status;
 
 use super::output::{Failure, print, say};
 use super::target::TargetArgs;
-use super::tui::{ScreenArgs, end};
+use super::tui::{LeadArgs, ScreenArgs, end};
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::{App, Step};
 use crate::recording::{Header, Player, Recorder, Tape};
@@ -51,6 +51,9 @@ pub(super) struct ReplayArgs {
     /// [default: 1 on the screen, 0 for reports]
     #[arg(long, value_name = "N")]
     speed: Option<f64>,
+
+    #[command(flatten)]
+    lead: LeadArgs,
 
     #[command(flatten)]
     screen: ScreenArgs,
@@ -114,11 +117,12 @@ pub(super) async fn replay(args: ReplayArgs) -> Result<u8, Failure> {
             "'--speed {speed}' is not a speed: write 0 or a number from {SLOWEST}"
         )));
     }
+    args.lead.need_screen(args.has_screen())?;
     let tape = Tape::File(args.file.clone());
     if !args.has_screen() {
         return play(tape, args.format.unwrap_or_default(), speed);
     }
-    show_tape(tape, speed, Screen::new(), Status::default(), &args.screen).await
+    show_tape(tape, speed, args.lead.screen(), Status::default(), &args.screen).await
 }
 
 /// Shows a recording until somebody leaves.

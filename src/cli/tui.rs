@@ -36,6 +36,9 @@ pub(super) struct TuiArgs {
     healthy: BaselineArgs,
 
     #[command(flatten)]
+    lead: LeadArgs,
+
+    #[command(flatten)]
     screen: ScreenArgs,
 }
 
@@ -71,6 +74,40 @@ pub(super) struct ScreenArgs {
     panic: Option<PanicIn>,
 }
 
+/// How a newcomer is led.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct LeadArgs {
+    /// Open the runbook with its explanations, and say at every moment which key to press next
+    #[arg(long)]
+    walkthrough: bool,
+}
+
+impl LeadArgs {
+    /// The screen; a walkthrough says by itself what to press.
+    pub(super) fn screen(self) -> Screen {
+        if self.walkthrough { Screen::new().walkthrough() } else { Screen::new() }
+    }
+
+    /// The same with a line for whoever sees it for the first time.
+    pub(super) fn screen_with_hint(self, look: &Look) -> Screen {
+        let mut screen = self.screen();
+        if !self.walkthrough {
+            screen.hint(first_keys(look.keys()));
+        }
+        screen
+    }
+
+    /// Refuses to lead where there is no screen.
+    pub(super) fn need_screen(self, has_screen: bool) -> Result<(), Failure> {
+        if self.walkthrough && !has_screen {
+            return Err(Failure::usage(
+                "'--walkthrough' needs a screen: leave out '--for' and '--format', and use a terminal",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// Where to panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PanicIn {
@@ -103,15 +140,8 @@ pub(super) async fn run(args: TuiArgs) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);
     let feed = live_feed(&config, &saved, args.record, None)?;
-    let ended = args.screen.show(screen_with_hint(&look), feed, look).await?;
+    let ended = args.screen.show(args.lead.screen_with_hint(&look), feed, look).await?;
     end(ended, Some(saved))
-}
-
-/// The screen with a line for whoever sees it for the first time.
-pub(super) fn screen_with_hint(look: &Look) -> Screen {
-    let mut screen = Screen::new();
-    screen.hint(first_keys(look.keys()));
-    screen
 }
 
 /// Refuses to draw where nobody would see it; `instead` says what to do there.

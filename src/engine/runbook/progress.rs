@@ -59,7 +59,7 @@ impl Standing {
             Self::Done => "done",
             Self::Bad => "bad",
             Self::Overridden => "noted",
-            Self::Skipped => "skipped",
+            Self::Skipped => "skip",
             Self::Now => "now",
             Self::Blind => "blind",
             Self::Open => "open",

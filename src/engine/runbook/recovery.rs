@@ -41,11 +41,11 @@ pub enum Recovery {
 
 impl Recovery {
     /// The sentence for screens and reports.
-    pub fn told(&self) -> &str {
+    pub fn sentence(&self) -> String {
         match self {
-            Self::Calm(told) | Self::Recovered { told, .. } | Self::NotYet(told) | Self::Unknown(told) => {
-                told
-            }
+            Self::Calm(told) | Self::Recovered { told, .. } => told.clone(),
+            Self::NotYet(told) => format!("not yet: {told}"),
+            Self::Unknown(told) => format!("unknown: {told}"),
         }
     }
 }
@@ -92,15 +92,15 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
     {
         return match snapshot.signals.iter().any(|signal| signal.now.is_some()) {
             true => Recovery::Calm(format!("nothing to recover from since {}", snapshot.began.clock())),
-            false => Recovery::Unknown("unknown: no source shows what callers see".to_owned()),
+            false => Recovery::Unknown("no source shows what callers see".to_owned()),
         };
     }
     let Some((signal, now)) = signal("p99").and_then(|signal| Some((signal, signal.now?))) else {
-        return Recovery::Unknown("unknown: no source shows what callers see now".to_owned());
+        return Recovery::Unknown("no source shows what callers see now".to_owned());
     };
     let Some(latency) = latency(signal, now, snapshot) else {
         return Recovery::Unknown(format!(
-            "unknown: p99 {} now, and nothing says what is usual: Headwater was started in the incident, and no \
+            "p99 {} now, and nothing says what is usual: Headwater was started in the incident, and no \
              objective is declared",
             show(now.value, Unit::Seconds)
         ));
@@ -111,13 +111,13 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
     let longest_gap = snapshot.settings.stale_after();
     let since: Option<Vec<Moment>> = held.iter().map(|held| held.well_since(at, longest_gap)).collect();
     let Some(since) = since.and_then(|all| all.into_iter().max()) else {
-        return Recovery::NotYet(format!("not yet: {}", told.join("; ")));
+        return Recovery::NotYet(told.join("; "));
     };
     if let Some(cause) =
         snapshot.report.suspects.iter().find(|s| s.verdict == Verdict::Guilty && s.until.is_none())
     {
         return Recovery::NotYet(format!(
-            "not yet: callers are well since {}, but {} still fires on {}",
+            "callers are well since {}, but {} still fires on {}",
             since.clock(),
             cause.rule,
             cause.subject
@@ -126,7 +126,7 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
     let lasted = at.since(since);
     if lasted < LASTS {
         let (so_far, whole) = (lasted.as_secs(), LASTS.as_secs());
-        return Recovery::NotYet(format!("not yet: {} for {so_far} s of {whole} s", told.join("; ")));
+        return Recovery::NotYet(format!("{} for {so_far} s of {whole} s", told.join("; ")));
     }
     let lasted = show(lasted.as_secs_f64().floor(), Unit::Seconds);
     let told = format!("recovered since {} ({}, for {lasted})", since.clock(), told.join("; "));

@@ -1,0 +1,61 @@
+//! The first row: which runbook, and the clock of the golden five minutes.
+
+use headwater_engine::runbook::{Clock, ranked};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use super::shown::Shown;
+use crate::action::Action;
+use crate::panel::View;
+use crate::title;
+
+/// Draws the title of the runbook with the clock, or with another runbook that fits better.
+pub(super) fn draw(shown: &Shown<'_>, view: &View<'_>, row: Rect, buffer: &mut Buffer) {
+    let title = &shown.runbook.title;
+    let room = usize::from(row.width).saturating_sub(Span::raw(title).width() + 6);
+    let said = match shown.clock(view) {
+        Some(clock) => vec![long(&clock), short(&clock)],
+        None => others(shown, view),
+    };
+    let aside = said.into_iter().find(|text| Span::raw(text).width() <= room).unwrap_or_default();
+    title::draw(title, &aside, view.palette, row, buffer);
+}
+
+/// `3:12 left  o scope o metric . component . test . stop`.
+fn long(clock: &Clock) -> String {
+    let pieces = clock.pieces.iter().map(|(piece, done)| {
+        let glyph = if done.is_some() { "o" } else { "." };
+        format!("{glyph} {}", piece.word())
+    });
+    format!("{}  {}", time(clock), pieces.collect::<Vec<_>>().join(" "))
+}
+
+/// `3:12 left, 2 of 5 done`.
+fn short(clock: &Clock) -> String {
+    let done = clock.pieces.iter().filter(|(_, done)| done.is_some()).count();
+    format!("{}, {done} of {} done", time(clock), clock.pieces.len())
+}
+
+/// What is left, how long it took, or that it is over: said once and without alarm.
+fn time(clock: &Clock) -> String {
+    let minutes = |span: std::time::Duration| format!("{}:{:02}", span.as_secs() / 60, span.as_secs() % 60);
+    let took = clock.pieces.iter().filter_map(|(_, done)| *done).max();
+    match (clock.left, took) {
+        (_, Some(took)) if clock.is_done() => format!("all in {}", minutes(took)),
+        (Some(left), _) => format!("{} left", minutes(left)),
+        (None, _) => "5:00 over".to_owned(),
+    }
+}
+
+/// Other runbooks that what fires calls for.
+fn others(shown: &Shown<'_>, view: &View<'_>) -> Vec<String> {
+    let fit: Vec<&str> = ranked(&view.library.runbooks, view.snapshot)
+        .into_iter()
+        .filter(|runbook| runbook.id != shown.runbook.id && runbook.is_called_for(view.snapshot))
+        .map(|runbook| runbook.title.as_str())
+        .collect();
+    let Some(first) = fit.first() else { return vec!["not begun".to_owned()] };
+    let key = view.keys.key_of(Action::ChooseRunbook);
+    vec![format!("{key}: '{first}' fits too"), format!("{key}: {} fit", fit.len())]
+}

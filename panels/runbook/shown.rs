@@ -1,0 +1,98 @@
+//! What is shown of which runbook: told by the acts that were recorded, and by where somebody looks.
+
+use std::sync::Arc;
+
+use headwater_engine::reading::ActKind;
+use headwater_engine::runbook::{Clock, Offer, Progress, Runbook, Step, clock, offers, progress, ranked};
+use headwater_engine::{Moment, Snapshot};
+
+use super::RunbookPanel;
+use crate::panel::View;
+
+/// A progress and the snapshot that it was told by.
+pub(super) struct Known {
+    runbook: String,
+    at: Moment,
+    is_past: bool,
+    acts: usize,
+    progress: Arc<Progress>,
+}
+
+/// A step as it is shown.
+pub(super) struct Shown<'a> {
+    pub(super) runbook: &'a Runbook,
+    pub(super) place: usize,
+    pub(super) step: &'a Step,
+    pub(super) progress: Arc<Progress>,
+    pub(super) offers: Vec<Offer<'a>>,
+    /// The offer under the cursor.
+    pub(super) action: usize,
+    pub(super) is_explained: bool,
+}
+
+impl Shown<'_> {
+    /// How the clock of the runbook stands at the moment that is shown.
+    pub(super) fn clock(&self, view: &View<'_>) -> Option<Clock> {
+        clock(self.runbook, &self.progress, view.snapshot.at)
+    }
+}
+
+impl RunbookPanel {
+    /// What is shown, told anew when the snapshot is another one.
+    pub(super) fn shown<'a>(&mut self, view: &View<'a>) -> Option<Shown<'a>> {
+        let runbook = self.runbook(view)?;
+        let snapshot = view.snapshot;
+        let is_told = |known: &Known| {
+            known.runbook == runbook.id
+                && known.at == snapshot.at
+                && known.is_past == snapshot.gone_back_from.is_some()
+                && known.acts == snapshot.acts.len()
+        };
+        if !self.known.as_ref().is_some_and(is_told) {
+            self.known = Some(Known {
+                runbook: runbook.id.clone(),
+                at: snapshot.at,
+                is_past: snapshot.gone_back_from.is_some(),
+                acts: snapshot.acts.len(),
+                progress: Arc::new(progress(runbook, snapshot)),
+            });
+        }
+        self.peek(view)
+    }
+
+    /// The same by what was told last; `None` before that.
+    pub(super) fn peek<'a>(&self, view: &View<'a>) -> Option<Shown<'a>> {
+        let runbook = self.runbook(view)?;
+        let known = self.known.as_ref().filter(|known| known.runbook == runbook.id)?;
+        let progress = Arc::clone(&known.progress);
+        let looked_at = self.looked_at.as_deref().and_then(|id| runbook.step(id));
+        let place = looked_at.or(progress.due).unwrap_or(runbook.steps.len().saturating_sub(1));
+        let step = runbook.steps.get(place)?;
+        let offers = offers(step, &view.library.remedies, view.snapshot);
+        let action = self.action.min(offers.len().saturating_sub(1));
+        Some(Shown { runbook, place, step, progress, offers, action, is_explained: self.is_explained })
+    }
+
+    /// The runbook that was chosen, else the one that was begun last, else the one that always applies.
+    fn runbook<'a>(&self, view: &View<'a>) -> Option<&'a Runbook> {
+        let of = |id: &str| view.library.runbooks.iter().find(|runbook| runbook.id == id);
+        let chosen = self.chosen.as_deref().and_then(of);
+        let begun = || {
+            view.snapshot.acts.iter().rev().find_map(|act| match &act.kind {
+                ActKind::Runbook(id) => of(id.as_str()),
+                _ => None,
+            })
+        };
+        let usual = || {
+            let ranked = ranked(&view.library.runbooks, view.snapshot);
+            ranked.iter().find(|runbook| runbook.when.is_empty()).or(ranked.first()).copied()
+        };
+        chosen.or_else(begun).or_else(usual)
+    }
+}
+
+/// Whether what is shown is what is there now: gone back, frozen, or nothing evaluated any more is not.
+pub(super) fn is_present(view: &View<'_>) -> bool {
+    let snapshot: &Snapshot = view.snapshot;
+    snapshot.gone_back_from.is_none() && view.now.since(snapshot.at) <= snapshot.settings.stale_after()
+}

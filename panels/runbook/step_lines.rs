@@ -1,0 +1,107 @@
+//! A step in lines: the question, how its checks stand, what follows, what can be done.
+
+use std::ops::Range;
+
+use headwater_engine::reading::{Found, StepAnswer};
+use headwater_engine::runbook::{Offer, Outcome, Places, culprit};
+
+use super::shown::Shown;
+use crate::lines::{Line, Weight};
+use crate::palette::ColorRole;
+use crate::panel::View;
+
+/// The lines of a step, and which of them are about the action under the cursor.
+pub(super) struct Told {
+    pub(super) lines: Vec<Line>,
+    pub(super) marked: Range<usize>,
+}
+
+/// Everything that is said of a step; more where explanations are open.
+pub(super) fn of(shown: &Shown<'_>, view: &View<'_>) -> Told {
+    let step = shown.step;
+    let places = Places::of(culprit(view.snapshot));
+    let said = |label: &str, text: &str| Line::new(Weight::Core, label, places.fill(text));
+    let mut lines = vec![said("", &step.question).text_colored(ColorRole::Heading)];
+    if shown.is_explained {
+        lines.push(said("why", &step.why));
+    }
+    for state in &shown.progress.checks[shown.place] {
+        let (label, role) = match state.outcome {
+            Outcome::Passed => ("o good", ColorRole::Innocent),
+            Outcome::Failed => ("X bad", ColorRole::Guilty),
+            Outcome::Unknown => ("? unknown", ColorRole::Unknown),
+        };
+        lines.push(Line::new(Weight::Core, label, state.line()).colored(role));
+    }
+    lines.extend(answered(shown));
+    let mut marked = lines.len()..lines.len();
+    for (place, offer) in shown.offers.iter().enumerate() {
+        let start = lines.len();
+        lines.extend(action(place, offer, place == shown.action));
+        if place == shown.action {
+            marked = start..lines.len();
+        }
+    }
+    if shown.offers.is_empty() && !step.remedies.is_empty() {
+        lines.push(said("do", "no action is offered: none of them helps against what fires now"));
+    }
+    lines.push(said("good is", &step.good));
+    let found = shown.progress.found(shown.place);
+    if shown.is_explained || found == Found::Bad {
+        lines.push(said("if bad", &step.if_bad));
+    }
+    if shown.is_explained || found == Found::Good {
+        lines.push(said("if good", &step.if_good));
+    }
+    for (place, avoid) in step.avoid.iter().enumerate() {
+        let label = if place == 0 { "avoid" } else { "" };
+        lines.push(said(label, avoid).colored(ColorRole::Suspect));
+    }
+    if shown.is_explained {
+        let text = "to confirm says that you have seen what the checks show, good or bad; it is recorded with its \
+                    time and its numbers";
+        lines.push(said("confirm", text).text_colored(ColorRole::Faint));
+    }
+    Told { lines, marked }
+}
+
+/// The answer in force.
+fn answered(shown: &Shown<'_>) -> Option<Line> {
+    let answer = shown.progress.answers[shown.place].as_ref()?;
+    let text = match &answer.answer {
+        StepAnswer::Confirmed => format!("confirmed {}", answer.found.word()),
+        StepAnswer::Overridden(why) => format!("answered by you: {why}"),
+        StepAnswer::Skipped(why) => format!("skipped: {why}"),
+        StepAnswer::Reopened => return None,
+    };
+    let line = Line::new(Weight::Core, "answered", format!("{} UTC {text}", answer.at.clock()));
+    Some(line.text_colored(ColorRole::Heading))
+}
+
+/// An action; the one under the cursor with everything that must be known before it is taken.
+fn action(place: usize, offer: &Offer<'_>, is_marked: bool) -> Vec<Line> {
+    let remedy = offer.remedy;
+    let mark = if is_marked { ">" } else { " " };
+    let back = if remedy.reversible { "can be taken back" } else { "cannot be taken back in a hurry" };
+    let role = if is_marked { ColorRole::Heading } else { ColorRole::Text };
+    let head =
+        Line::new(Weight::Core, &format!("{mark} do {}", place + 1), format!("{} ({back})", offer.text()));
+    let mut lines = vec![head.text_colored(role)];
+    if !is_marked {
+        return lines;
+    }
+    let filled = |text: &str| offer.places.fill(text);
+    let mut say = |label: &str, text: String| lines.push(Line::new(Weight::Core, label, text));
+    if let Some(gate) = &remedy.gate {
+        say("  only if", filled(gate));
+    }
+    say("  effect", filled(&remedy.effect));
+    say("  risk", filled(&remedy.risk));
+    say("  undo", filled(&remedy.undo));
+    match offer.command() {
+        Some(Ok(command)) => say("  command", command),
+        Some(Err(missing)) => say("  command", format!("not complete: it needs {missing}")),
+        None => {}
+    }
+    lines
+}
