@@ -14,6 +14,7 @@ mod rank;
 mod record;
 mod report;
 mod rules;
+mod runbook;
 mod target;
 mod triage;
 mod tui;
@@ -95,6 +96,9 @@ enum Command {
     Rules(rules::RulesArgs),
     /// Explain one rule
     Explain(rules::ExplainArgs),
+    /// Runbooks: what to ask in which order, what good looks like, what to do
+    #[command(subcommand)]
+    Runbook(runbook::RunbookCommand),
     /// Past incidents: find one that looks like this one, or add this one
     #[command(subcommand)]
     Cases(cases::CasesCommand),
@@ -175,6 +179,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Rank(args) => rank::run(&args),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),
+        Command::Runbook(command) => runbook::run(command),
         Command::Cases(command) => cases::run(command),
         Command::Config(command) => config::run(command),
         Command::Lab(args) => in_runtime(async {

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use headwater_engine::Library;
 use headwater_engine::runbook::{Remedy, Runbook};
+use headwater_engine::text::without_controls;
 use headwater_panels::screen::Notice;
 use serde::de::DeserializeOwned;
 
@@ -33,7 +34,7 @@ trait Entry: DeserializeOwned + 'static {
     /// The id: the file's name without its ending.
     fn id(&self) -> &str;
 
-    /// Takes its id.
+    /// Takes its id, and makes its texts harmless: they are shown on screens, and commands are copied to shells.
     fn name(&mut self, id: &str);
 
     /// Complains of what its shape alone does not forbid; `known` has what was read before it.
@@ -49,7 +50,8 @@ impl Entry for Runbook {
     }
 
     fn name(&mut self, id: &str) {
-        id.clone_into(&mut self.id);
+        self.id = without_controls(id);
+        self.map_texts(without_controls);
     }
 
     fn examine(&self, document: &mut Document<'_>, known: &Library) {
@@ -66,7 +68,8 @@ impl Entry for Remedy {
     }
 
     fn name(&mut self, id: &str) {
-        id.clone_into(&mut self.id);
+        self.id = without_controls(id);
+        self.map_texts(without_controls);
     }
 
     fn examine(&self, document: &mut Document<'_>, _known: &Library) {

@@ -126,6 +126,23 @@ impl Runbook {
         self.steps.iter().position(|step| step.id == id)
     }
 
+    /// Replaces every text by what this makes of it.
+    pub fn map_texts(&mut self, map: impl Fn(&str) -> String) {
+        let each = |text: &mut String| *text = map(text);
+        [&mut self.title, &mut self.about].into_iter().for_each(each);
+        for step in &mut self.steps {
+            let Step { id, title, question, why, good, if_bad, if_good, filter, avoid, checks, .. } = step;
+            [id, title, question, why, good, if_bad, if_good]
+                .into_iter()
+                .chain(filter)
+                .chain(avoid)
+                .for_each(each);
+            for check in checks {
+                std::iter::once(&mut check.says).chain(&mut check.expect).chain(&mut check.on).for_each(each);
+            }
+        }
+    }
+
     /// Whether a rule that calls for it fires, or fired in this window.
     pub fn is_called_for(&self, snapshot: &Snapshot) -> bool {
         let accuses = |rule: &String| {

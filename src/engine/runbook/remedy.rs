@@ -34,6 +34,15 @@ pub struct Remedy {
     pub against: Vec<String>,
 }
 
+impl Remedy {
+    /// Replaces every text by what this makes of it.
+    pub fn map_texts(&mut self, map: impl Fn(&str) -> String) {
+        let Self { text, effect, risk, undo, gate, command, .. } = self;
+        let all = [text, effect, risk, undo].into_iter().chain(gate).chain(command);
+        all.for_each(|text| *text = map(text));
+    }
+}
+
 /// An action that fits what was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer<'a> {
