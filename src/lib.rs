@@ -6,6 +6,7 @@
 pub mod app;
 pub mod cli;
 pub mod config;
+pub mod imports;
 pub mod keymap;
 pub mod lab;
 pub mod library;
