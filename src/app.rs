@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
+use crate::sources::calls::spawn_imports;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle};
@@ -78,6 +79,13 @@ impl App {
                     outlet.stop.cancel();
                     return Err(error);
                 }
+            }
+        }
+        match spawn_imports(&config.imports, &outlet) {
+            Ok(imports) => tasks.extend(imports),
+            Err(error) => {
+                outlet.stop.cancel();
+                return Err(error);
             }
         }
         let redis = config

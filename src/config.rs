@@ -5,6 +5,8 @@
 
 mod example;
 mod file;
+mod health;
+mod imports;
 mod inferred;
 mod location;
 mod place;
@@ -23,6 +25,7 @@ use crate::sources::metrics::MetricsSpec;
 use crate::sources::redis::RedisSpec;
 
 pub use example::{example, schema};
+pub use imports::{Import, Place};
 pub use inferred::{TargetOptions, from_targets};
 pub(crate) use location::config_folder;
 pub use location::{default_config_file, state_folder};
@@ -43,6 +46,8 @@ pub struct Config {
     pub redis: Vec<RedisSpec>,
     /// Metrics targets.
     pub metrics: Vec<MetricsSpec>,
+    /// Imports of who calls whom. A broken file is one of them: it stops nothing.
+    pub imports: Vec<Import>,
     file: file::ConfigFile,
 }
 

@@ -4,6 +4,7 @@
 //! same manners: one request in flight, ticks that are skipped rather than queued, a late answer reported as
 //! late and still waited for, and jittered, capped backoff while the target gives nothing.
 
+pub mod calls;
 mod manners;
 pub mod metrics;
 pub mod observer;

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::output::{Failure, print};
 use super::target::TargetArgs;
-use crate::config::{Config, example, schema};
+use crate::config::{Config, Import, example, schema};
 use crate::keymap;
 use crate::theme::{self, Theme};
 
@@ -58,12 +58,18 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
         ConfigCommand::Schema => print(&schema())?,
         ConfigCommand::Check(args) => {
             let config = Config::load(&args.file)?;
+            let faults: Vec<String> =
+                config.imports.iter().filter_map(Import::fault).map(|fault| fault.to_string()).collect();
+            if !faults.is_empty() {
+                return Err(Failure::usage(faults.join("\n")));
+            }
             print(&format!(
-                "{}: right: {} Redis target(s), {} metrics page(s), {} component(s)\n",
+                "{}: right: {} Redis target(s), {} metrics page(s), {} component(s), {} import(s)\n",
                 config.origin,
                 config.redis.len(),
                 config.metrics.len(),
-                config.settings.components.len()
+                config.settings.components.len(),
+                config.imports.len()
             ))?;
         }
         ConfigCommand::Keymap(args) => print(&keymap::print(&keymap::load(args.keymap.as_deref())?))?,

@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use clap::Args;
-use headwater_engine::reading::Reading;
+use headwater_engine::reading::{Event, Reading};
 use headwater_engine::{RemoteText, Subject};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Failure, print};
 use super::target::TargetArgs;
+use crate::config::{Import, Place};
 use crate::report::Layout;
+use crate::sources::calls::{CallsSource, told_at_start};
 use crate::sources::metrics::{MetricsSpec, spawn_metrics};
 use crate::sources::redis::{ProbeStep, probe};
-use crate::sources::{LONGEST_WAIT, Outlet};
+use crate::sources::{LONGEST_WAIT, Outlet, Source as _};
 
 /// `headwater doctor`.
 #[derive(Debug, Args)]
@@ -26,8 +28,9 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let config = args.targets.resolve()?;
     let redis = futures::future::join_all(config.redis.iter().map(probe));
     let metrics = futures::future::join_all(config.metrics.iter().map(page));
-    let (redis, metrics) = futures::join!(redis, metrics);
-    let steps: Vec<ProbeStep> = redis.into_iter().chain(metrics).flatten().collect();
+    let imports = futures::future::join_all(config.imports.iter().map(import));
+    let (redis, metrics, imports) = futures::join!(redis, metrics, imports);
+    let steps: Vec<ProbeStep> = redis.into_iter().chain(metrics).chain(imports).flatten().collect();
     let mut out = Layout::new(100);
     for step in &steps {
         let (mark, outcome) = match &step.outcome {
@@ -77,11 +80,44 @@ async fn page(spec: &MetricsSpec) -> Vec<ProbeStep> {
     }
 }
 
+/// Reads an import once and says how many calls it knows.
+async fn import(import: &Import) -> Vec<ProbeStep> {
+    let mut source;
+    let reading = match &import.place {
+        Place::File(..) => told_at_start(import),
+        Place::Server(spec) => match CallsSource::new(import, spec) {
+            Ok(prepared) => {
+                source = prepared;
+                source.ask().await
+            }
+            Err(error) => {
+                return vec![ProbeStep {
+                    subject: import.subject.clone(),
+                    what: "calls".into(),
+                    outcome: Err(RemoteText::new(&error.to_string())),
+                    fix: None,
+                }];
+            }
+        },
+    };
+    told(&reading)
+}
+
 fn told(reading: &Reading) -> Vec<ProbeStep> {
     let mut steps = vec![];
+    for event in &reading.events {
+        if let Event::Calls(calls) = event {
+            steps.push(ProbeStep {
+                subject: reading.source.clone(),
+                what: "calls".into(),
+                outcome: Ok(RemoteText::new(&format!("{} calls between components", calls.len()))),
+                fix: None,
+            });
+        }
+    }
     if !reading.samples.is_empty() {
         let dialects = reading.events.iter().find_map(|event| match event {
-            headwater_engine::reading::Event::Dialects(dialects) => {
+            Event::Dialects(dialects) => {
                 Some(dialects.iter().map(RemoteText::as_str).collect::<Vec<_>>().join(", "))
             }
             _ => None,

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use headwater_engine::Settings;
+use headwater_engine::settings::Workload;
 use serde_json::{Map, Value};
 
-use super::file::{ComponentTable, ConfigFile};
+use super::file::{ComponentTable, ConfigFile, WorkloadName};
 use super::value::{Size, Span};
 
 /// The JSON schema of the configuration file, pretty-printed.
@@ -39,7 +40,8 @@ fn push_keys(text: &mut String, root: &Value, object: &Value, path: &str) {
         let Some(table) = table_of(root, property) else { continue };
         text.push('\n');
         push_comment(text, "", property["description"].as_str().unwrap_or_default());
-        let _ = writeln!(text, "[[{path}{key}]]");
+        let usual = if property["x-usual"] == Value::Bool(true) { "" } else { "# " };
+        let _ = writeln!(text, "{usual}[[{path}{key}]]");
         push_keys(text, root, table, path);
     }
 }
@@ -83,6 +85,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         store_budget: Some(Size(settings.store_budget as u64)),
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
+        graph: file.graph.clone(),
         component: settings
             .components
             .iter()
@@ -91,7 +94,13 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
                 depends_on: component.depends_on.iter().map(ToString::to_string).collect(),
                 objective_p99: component.objective_p99.map(Span),
                 stages: component.stages.iter().map(|(stage, on)| (stage.clone(), on.to_string())).collect(),
+                workload: component.workload.map(|workload| match workload {
+                    Workload::Images => WorkloadName::Images,
+                    Workload::Text => WorkloadName::Text,
+                }),
                 baselines: component.baselines.clone(),
+                alerts: component.alerts.clone(),
+                aliases: component.aliases.iter().map(ToString::to_string).collect(),
                 thresholds: component.thresholds.clone(),
             })
             .collect(),
@@ -114,7 +123,8 @@ mod tests {
         let all: String = example()
             .lines()
             .map(|line| {
-                line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line).to_owned() + "\n"
+                let is_toml = |rest: &&str| rest.contains(" = ") || rest.starts_with("[[");
+                line.strip_prefix("# ").filter(is_toml).unwrap_or(line).to_owned() + "\n"
             })
             .collect();
         let file: ConfigFile = toml::from_str(&all).unwrap();

@@ -40,6 +40,10 @@ pub(super) struct ConfigFile {
     #[schemars(extend("x-usual" = true))]
     pub(super) metrics: Vec<MetricsTable>,
 
+    /// Who calls whom, as other tools know it; what a [[component]] declares goes first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) graph: Vec<GraphTable>,
+
     /// Components, and what each depends on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-usual" = true))]
@@ -112,6 +116,16 @@ pub(super) struct RedisTable {
     pub(super) slow_arguments: Option<bool>,
 }
 
+/// What a component answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum WorkloadName {
+    /// Pictures.
+    Images,
+    /// Text that is scored or ranked.
+    Text,
+}
+
 /// What a network link belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -126,7 +140,7 @@ pub(super) enum LinkScope {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct MetricsTable {
-    /// Whose page it is: kind/name, the same for every instance.
+    /// Whose page it is: kind/name, the same for every instance; graph/NAME for a page that only tells who calls whom.
     #[schemars(example = &"service/ranker", extend("x-usual" = true))]
     pub(super) component: Option<String>,
 
@@ -152,6 +166,36 @@ pub(super) struct MetricsTable {
     pub(super) ca_file: Option<String>,
 }
 
+/// One import of who calls whom.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct GraphTable {
+    /// What it is: jaeger, zipkin, compose (a hint only: the order of starting) or backstage. Service-graph metrics are a
+    /// [[metrics]] page instead.
+    #[schemars(example = &"jaeger")]
+    pub(super) format: Option<String>,
+
+    /// The file, from the folder of this one; it is read once, when Headwater starts.
+    #[schemars(example = &"dependencies.json")]
+    pub(super) file: Option<String>,
+
+    /// The server, asked once a minute; instead of file. Without a path the usual one of the format.
+    #[schemars(example = &"http://127.0.0.1:16686")]
+    pub(super) url: Option<String>,
+
+    /// The environment variable that holds a bearer token.
+    #[schemars(example = &"JAEGER_TOKEN")]
+    pub(super) bearer_env: Option<String>,
+
+    /// The file that holds a bearer token; instead of bearer_env.
+    #[schemars(example = &"/run/secrets/jaeger")]
+    pub(super) bearer_file: Option<String>,
+
+    /// Certificates (PEM) that sign the server's, beside the system's.
+    #[schemars(example = &"/etc/ssl/jaeger-ca.pem")]
+    pub(super) ca_file: Option<String>,
+}
+
 /// One component.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -174,10 +218,26 @@ pub(super) struct ComponentTable {
     #[schemars(example = serde_json::json!({ "feature_load": "redis/features", "queue": "queue/ranker" }))]
     pub(super) stages: BTreeMap<String, String>,
 
-    /// Healthy values by metric, in the metric's unit (seconds, bytes, shares of 1).
+    /// What it answers with, which gives the objective where none is declared: "images" 500 ms, "text" (scored or
+    /// ranked, not generated) 200 ms.
+    #[schemars(example = &"text")]
+    pub(super) workload: Option<WorkloadName>,
+
+    /// Healthy values by metric, in the metric's unit (seconds, bytes, shares of 1). A name without dots is a metric as
+    /// its page names it: so a database or any other dependency takes part.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({ "http.server.request.duration": 0.18 }))]
     pub(super) baselines: BTreeMap<String, f64>,
+
+    /// Values by metric from which on it is in trouble; with a healthy value above, less is worse.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(example = serde_json::json!({ "pg_locks_waiting": 10.0 }))]
+    pub(super) alerts: BTreeMap<String, f64>,
+
+    /// Other names of it, as imports may have them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["service/rank-api"])]
+    pub(super) aliases: Vec<String>,
 
     /// Thresholds for this component alone.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

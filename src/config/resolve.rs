@@ -1,18 +1,17 @@
 //! From the file's tables to targets and components, with every complaint at its place.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_engine::metric::{METRICS, Metric};
 use headwater_engine::settings::Component;
 use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
-use super::Config;
 use super::file::{ComponentTable, ConfigFile, LinkScope, MetricsTable, RedisTable, Thresholds};
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{RedisAddress, is_host_and_port, metrics_place, without_secrets};
+use super::{Config, Import};
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
 use crate::sources::redis::{RedisSpec, TlsSpec};
@@ -72,22 +71,26 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         }
         component(table, &index, &mut components, &mut document);
     }
-    if file.redis.is_empty() && file.metrics.is_empty() {
+    let imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
+    if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() {
         document.complain(
             &[],
             "nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)",
         );
     }
+    super::health::complain_of_aliases(&file.component, &components, &mut document);
     super::undeclared::complain_of_misspelt(&file.component, &components, &mut document);
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
+    settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
     // What is kept of the file is shown to users; the secrets are in the specs now.
     let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
-    for url in urls.chain(file.metrics.iter_mut().filter_map(|table| table.url.as_mut())) {
+    let pages = file.metrics.iter_mut().filter_map(|table| table.url.as_mut());
+    for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, file })
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, imports, file })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.
@@ -251,7 +254,11 @@ fn metrics_spec(
     };
     let mut spec = MetricsSpec::new(url);
     if let Some(component) = &table.component {
-        spec.component = Some(component_subject(component, &here("component"), document)?);
+        spec.component = Some(match component.parse::<Subject>() {
+            // It tells of others, and is none itself.
+            Ok(subject) if subject.kind() == Kind::Graph && is_plain_name(subject.name()) => subject,
+            _ => component_subject(component, &here("component"), document)?,
+        });
     }
     for (position, id) in table.dialects.iter().enumerate() {
         let known = Dialects::built_in();
@@ -274,7 +281,9 @@ fn metrics_spec(
     match metrics_place(url) {
         Ok(place) => {
             let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));
-            components.entry(subject).has_source = true;
+            if subject.kind() != Kind::Graph {
+                components.entry(subject).has_source = true;
+            }
             Some(spec)
         }
         Err(complaint) => {
@@ -315,18 +324,6 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
             stages.insert(RemoteText::new(stage).as_str().to_owned(), callee);
         }
     }
-    for (metric, value) in &table.baselines {
-        if Metric::by_name(metric).is_none() {
-            let known: Vec<&str> = METRICS.iter().map(|row| row.name).collect();
-            document
-                .complain(&["component", index, "baselines", metric], unknown_name("metric", metric, &known));
-        } else if !value.is_finite() || *value < 0.0 {
-            document.wrong(
-                &["component", index, "baselines", metric],
-                "is not a healthy value: write a number from 0",
-            );
-        }
-    }
     if table.objective_p99.is_some_and(|objective| objective.0.is_zero()) {
         document.wrong(&here("objective_p99"), "is met by no request: write for example '500ms'");
     }
@@ -334,9 +331,9 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
     let declared = components.entry(&subject);
     declared.depends_on = depends_on;
     declared.objective_p99 = table.objective_p99.map(|span| span.0);
-    declared.baselines.clone_from(&table.baselines);
     declared.stages = stages;
     declared.thresholds = thresholds;
+    super::health::declare(table, index, declared, document);
 }
 
 /// The component of a target that was given without a name: `service/HOST-PORT`.
@@ -350,7 +347,7 @@ pub(super) fn component_subject(text: &str, path: &[&str], document: &mut Docume
         "client, gateway, service, queue, redis, dependency, kafka, pipeline, gpu or host";
     match text.parse::<Subject>() {
         Ok(subject)
-            if !matches!(subject.kind(), Kind::Edge | Kind::Observer)
+            if !matches!(subject.kind(), Kind::Edge | Kind::Change | Kind::Graph | Kind::Observer)
                 && is_plain_name(&text[text.find('/')? + 1..]) =>
         {
             Some(subject)
@@ -397,7 +394,7 @@ fn thresholds(written: &Thresholds, path: &[&str], document: &mut Document<'_>) 
 }
 
 /// A secret from the environment or from a file; the file's last line ending is not part of it.
-fn secret(
+pub(super) fn secret(
     (env, env_path): (Option<&str>, &[&str]),
     (file, file_path): (Option<&str>, &[&str]),
     document: &mut Document<'_>,
@@ -441,7 +438,11 @@ fn secret(
     }
 }
 
-fn readable_file(path: Option<&str>, place: &[&str], document: &mut Document<'_>) -> Option<PathBuf> {
+pub(super) fn readable_file(
+    path: Option<&str>,
+    place: &[&str],
+    document: &mut Document<'_>,
+) -> Option<PathBuf> {
     let path = PathBuf::from(path?);
     if let Err(error) = std::fs::File::open(&path) {
         document.wrong(place, format_args!("cannot be read ({error}): check the path and its rights"));

@@ -81,6 +81,11 @@ impl Fetcher {
         &self.address
     }
 
+    /// Asks another address of the same server from now on.
+    pub(crate) fn ask_at(&mut self, address: Address) {
+        self.address = address;
+    }
+
     /// Asks once; a page longer than [`LONGEST_PAGE`] or slower than [`LONGEST_WAIT`] is a fault. When the token is
     /// refused and its file holds another one by now, asks once more with that.
     pub async fn fetch(&mut self) -> Result<Page, Fault> {

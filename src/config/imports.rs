@@ -1,0 +1,137 @@
+//! The `[[graph]]` tables: where other tools tell who calls whom.
+
+use std::path::{Path, PathBuf};
+
+use headwater_engine::reading::Call;
+use headwater_engine::{Kind, Subject};
+
+use super::file::GraphTable;
+use super::place::{ConfigError, Document, unknown_name};
+use super::resolve::{bare_subject, readable_file, secret};
+use super::target::metrics_place;
+use crate::imports::{self, FORMATS, Format};
+use crate::sources::metrics::MetricsSpec;
+
+/// One import of who calls whom.
+#[derive(Debug)]
+pub struct Import {
+    /// Who tells: `graph/NAME`.
+    pub subject: Subject,
+    /// How it is read.
+    pub format: &'static Format,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where an import is.
+#[derive(Debug)]
+pub enum Place {
+    /// A file, with what was in it when the configuration was read.
+    File(PathBuf, imports::Import),
+    /// A server that is asked again and again.
+    Server(MetricsSpec),
+}
+
+impl Import {
+    /// The calls that are known from the start: those of a file.
+    pub fn calls(&self) -> &[Call] {
+        match &self.place {
+            Place::File(_, import) => &import.calls,
+            Place::Server(_) => &[],
+        }
+    }
+
+    /// What is wrong with a file; the rest of it counts all the same.
+    pub fn fault(&self) -> Option<ConfigError> {
+        match &self.place {
+            Place::File(path, import) => import.fault(&path.display().to_string()),
+            Place::Server(_) => None,
+        }
+    }
+}
+
+/// The imports of these tables; files are found from the folder of the configuration, `origin`.
+pub(super) fn resolve(tables: &[GraphTable], origin: &Path, document: &mut Document<'_>) -> Vec<Import> {
+    let folder = origin.parent().unwrap_or(Path::new(""));
+    let mut imports: Vec<Import> = vec![];
+    for (index, table) in tables.iter().enumerate() {
+        let index = index.to_string();
+        let Some(import) = import(table, &index, folder, document) else { continue };
+        if imports.iter().any(|known| known.subject == import.subject) {
+            let key = if table.file.is_some() { "file" } else { "url" };
+            document.wrong(&["graph", &index, key], "stands twice: remove one");
+        }
+        imports.push(import);
+    }
+    imports
+}
+
+fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Document<'_>) -> Option<Import> {
+    let here = |key: &'static str| ["graph", index, key];
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let Some(name) = table.format.as_deref() else {
+        let sentence = format!("[[graph]] has no 'format': write one of {}", names.join(", "));
+        document.complain(&["graph", index], sentence);
+        return None;
+    };
+    let Some(format) = imports::format(name) else {
+        document.complain(&here("format"), unknown_name("format", name, &names));
+        return None;
+    };
+    match (&table.file, &table.url) {
+        (Some(file), None) => {
+            if let Some(key) = secret_of(table) {
+                document.complain(&here(key), format!("'{key}' is for a url: remove it"));
+            }
+            let path = folder.join(file);
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let subject = Subject::component(Kind::Graph, &format!("{name}-{stem}"));
+            let read = imports::Import::of_file(format, &path);
+            Some(Import { subject, format, place: Place::File(path, read) })
+        }
+        (None, Some(url)) => {
+            if format.ask.is_none() {
+                let sentence = format!("is a url, and '{name}' is read from a file: write file = \"PATH\"");
+                document.wrong(&here("url"), sentence);
+                return None;
+            }
+            let place = match metrics_place(url) {
+                Ok(place) => place,
+                Err(_) => {
+                    let what =
+                        "is not an address: write for example http://127.0.0.1:16686, tokens in bearer_env";
+                    document.wrong(&here("url"), what);
+                    return None;
+                }
+            };
+            let mut spec = MetricsSpec::new(url);
+            spec.bearer = secret(
+                (table.bearer_env.as_deref(), &here("bearer_env")),
+                (table.bearer_file.as_deref(), &here("bearer_file")),
+                document,
+            );
+            spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
+            spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+            let subject = bare_subject(Kind::Graph, &format!("{name}-{place}"));
+            spec.component = Some(subject.clone());
+            Some(Import { subject, format, place: Place::Server(spec) })
+        }
+        (Some(_), Some(_)) => {
+            document.complain(&here("url"), "'file' and 'url' exclude each other: keep one of them");
+            None
+        }
+        (None, None) => {
+            let sentence = format!("[[graph]] '{name}' has no 'file' and no 'url': write file = \"PATH\"");
+            document.complain(&["graph", index], sentence);
+            None
+        }
+    }
+}
+
+/// The first key that only a server has.
+fn secret_of(table: &GraphTable) -> Option<&'static str> {
+    [("bearer_env", &table.bearer_env), ("bearer_file", &table.bearer_file), ("ca_file", &table.ca_file)]
+        .into_iter()
+        .find(|(_, value)| value.is_some())
+        .map(|(key, _)| key)
+}
