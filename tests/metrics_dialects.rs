@@ -47,6 +47,10 @@ fn expected(example: &Example) -> Vec<String> {
         .map(|row| {
             let subject = target().subject(row.subject).clone();
             let part = row.part.as_deref().unwrap_or("");
+            if row.subject == SubjectRole::Edge {
+                let way = format!("edge/{part}");
+                return line(&way, &row.metric, "", row.value, row.sum, row.bounds.clone());
+            }
             line(subject.as_str(), &row.metric, part, row.value, row.sum, row.bounds.clone())
         })
         .collect();

@@ -13,6 +13,7 @@ pub mod marked_line;
 pub mod progress;
 pub mod segments;
 pub mod sparkline;
+pub mod wires;
 
 pub use glyphs::Glyphs;
 pub use hanging::Hanging;
@@ -21,3 +22,4 @@ pub use marked_line::MarkedLine;
 pub use progress::Progress;
 pub use segments::Segments;
 pub use sparkline::Sparkline;
+pub use wires::{Stroke, Wires};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::findings::Findings;
+use crate::flow::{self, Flow};
 use crate::graph::Graph;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
@@ -46,6 +47,7 @@ pub struct Engine {
     world: World,
     /// Who calls whom, as of the last evaluation.
     graph: Arc<Graph>,
+    flows: Arc<[Flow]>,
     findings: Findings,
     signals: Signals,
     timeline: Timeline,
@@ -73,6 +75,7 @@ impl Engine {
             saved: baselines,
             world: World::default(),
             graph: Arc::default(),
+            flows: Arc::default(),
             findings: Findings::default(),
             acts: Arc::default(),
             began: None,
@@ -168,6 +171,7 @@ impl Engine {
         let report = triage::report(&scene);
         let scans_wanted = triage::scans_wanted(&scene, &report);
         let present = signals.take(&scene);
+        let flows = flow::of(&scene).into();
         self.signals = signals;
         let frame = Frame {
             at: now,
@@ -180,6 +184,7 @@ impl Engine {
         };
         self.timeline.push(frame.clone());
         self.graph = Arc::clone(&graph);
+        self.flows = flows;
         self.snapshot = Some(Arc::new(self.compose(frame, present)));
     }
 
@@ -208,6 +213,7 @@ impl Engine {
             report: frame.report,
             rules: frame.rules,
             graph: Arc::clone(&self.graph),
+            flows: Arc::clone(&self.flows),
             changes: Arc::clone(self.world.changes()),
             topologies: frame.topologies,
             sources: frame.sources,

@@ -9,6 +9,7 @@ mod course;
 pub mod engine;
 pub mod filter;
 pub mod findings;
+pub mod flow;
 pub mod graph;
 pub mod histogram;
 pub mod library;

@@ -241,6 +241,12 @@ metrics! {
     CLIENT_SUCCESSES "client.successes" Counter PerSecond Low "original requests that were answered well"
     CLIENT_DURATION "http.client.request.duration" Histogram Seconds High "time of a request as its caller sees it"
 
+    // The way from a caller to a callee, as traces show it: subjects edge/CALLER>CALLEE.
+    EDGE_REQUESTS "edge.requests" Counter PerSecond Neither "requests from one component to another"
+    EDGE_ERRORS "edge.errors" Counter PerSecond High "requests from one component to another that failed"
+    EDGE_CLIENT_DURATION "edge.client.duration" Histogram Seconds High "time of a request as its caller sees it, the way included"
+    EDGE_SERVER_DURATION "edge.server.duration" Histogram Seconds High "time of a request as its callee sees it, the way left out"
+
     // Hardware.
     GPU_UTILIZATION "gpu.utilization" Gauge Ratio Neither "share of time with a kernel running"
     GPU_MEMORY "gpu.memory.used" Gauge Bytes High "device memory in use"

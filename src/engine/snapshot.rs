@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::metric::Metric;
 use crate::reach::{all_silent_since, is_target};
@@ -33,6 +34,8 @@ pub struct Snapshot {
     pub rules: Arc<[RuleState]>,
     /// Who calls whom.
     pub graph: Arc<Graph>,
+    /// What goes on the calls of the graph at present; nothing in a snapshot that was gone back to.
+    pub flows: Arc<[Flow]>,
     /// What people changed, oldest first.
     pub changes: Arc<[Change]>,
     /// The Redis deployments.
@@ -85,6 +88,7 @@ impl Snapshot {
             report: Arc::new(report),
             rules: Arc::default(),
             graph: Arc::default(),
+            flows: Arc::default(),
             changes: Arc::default(),
             topologies: Arc::default(),
             sources: Arc::default(),
@@ -144,6 +148,7 @@ impl Snapshot {
                 .map(|(place, signal)| signal.back_to(frame.at, frame.beside_signals.get(place)))
                 .collect(),
             scans: vec![],
+            flows: Arc::default(),
             scans_wanted: frame.scans_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),

@@ -7,6 +7,7 @@
 //! `add = true`: such a row adds its count to what an earlier row has given, because it counts what that one cannot
 //! see.
 
+mod edge;
 mod pattern;
 
 use std::collections::{BTreeMap, HashSet};
@@ -16,6 +17,7 @@ use headwater_engine::metric::{Form, Metric};
 use serde::Deserialize;
 use thiserror::Error;
 
+pub(super) use edge::Ends;
 pub(super) use pattern::{LabelFilter, Labels};
 pub use pattern::{Pattern, key_of};
 
@@ -47,6 +49,8 @@ pub struct Dialect {
     pub examples: Vec<Example>,
     /// Series with such a label belong to somebody else.
     pub(super) foreign: LabelFilter,
+    /// Which labels name the two ends of a way.
+    pub(super) ends: Option<Ends>,
 }
 
 /// One mapping of a dialect.
@@ -88,6 +92,8 @@ pub enum SubjectRole {
     Gpu,
     /// The caller that it is.
     Client,
+    /// The way between a caller and a callee, which the labels of each series name.
+    Edge,
 }
 
 /// Which number of a family a row takes.
@@ -135,7 +141,7 @@ pub struct Expected {
     /// What it is about.
     #[serde(default)]
     pub subject: SubjectRole,
-    /// Its part.
+    /// Its part; of a way, its two ends.
     pub part: Option<String>,
     /// The value of a gauge or counter; of a histogram, the number of events.
     pub value: f64,
@@ -182,6 +188,7 @@ struct DialectFile {
     unless: BTreeMap<String, String>,
     #[serde(default)]
     ignore: Vec<String>,
+    edge: Option<Ends>,
     row: Vec<RowEntry>,
     example: Vec<Example>,
 }
@@ -267,11 +274,15 @@ impl DialectFile {
         if self.example.is_empty() {
             return Err(wrong(file, "example", "", "is missing: a dialect shows what comes out of it"));
         }
+        if self.edge.is_none() && self.row.iter().any(|row| row.subject == SubjectRole::Edge) {
+            return Err(wrong(file, "edge", "", "is missing: say which labels name caller and callee"));
+        }
         Ok(Dialect {
             evidence: patterns(&self.recognise.any),
             evidence_label: self.recognise.label,
             ignored: patterns(&self.ignore),
             foreign: LabelFilter::new(&self.unless),
+            ends: self.edge,
             rows: self.row.into_iter().map(|row| row.check(file)).collect::<Result<_, _>>()?,
             examples: self.example,
             id: self.id,

@@ -22,6 +22,9 @@ pub const MOST_FREE_SERIES: usize = 200;
 /// The most parts (stages, operations) that one metric of a target may have.
 pub const MOST_PARTS: usize = 100;
 
+/// The most ways between components that one target may tell of.
+pub const MOST_WAYS: usize = 1_000;
+
 /// The subjects that one endpoint tells of.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -46,7 +49,8 @@ impl Target {
     /// The subject of a row's numbers.
     pub fn subject(&self, role: SubjectRole) -> &Subject {
         match role {
-            SubjectRole::Itself => &self.itself,
+            // A way is named by its series; this is who tells of it.
+            SubjectRole::Itself | SubjectRole::Edge => &self.itself,
             SubjectRole::Queue => &self.queue,
             SubjectRole::Gpu => &self.gpu,
             SubjectRole::Client => &self.client,
@@ -232,8 +236,11 @@ impl Mapper {
                         has_found = true;
                         let is_new = given.insert(slot);
                         for (part, value) in collected.parts {
+                            let way = part.as_deref().filter(|_| row.role == SubjectRole::Edge);
+                            let way: Option<Subject> = way.and_then(|way| way.parse().ok());
+                            let part = part.filter(|_| way.is_none());
                             let sample = Sample {
-                                subject: self.target.subject(row.role).clone(),
+                                subject: way.unwrap_or_else(|| self.target.subject(row.role).clone()),
                                 metric: row.metric.into(),
                                 part: part.map(|part| RemoteText::new(&part)),
                                 value: self.share_bounds(value),

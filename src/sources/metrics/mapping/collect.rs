@@ -1,13 +1,14 @@
 //! The numbers that one row takes from one family.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::Form;
 use headwater_engine::reading::Value;
 
-use super::{MOST_PARTS, Page};
-use crate::sources::metrics::dialect::{Aggregate, Dialect, Field, Row};
+use super::{MOST_PARTS, MOST_WAYS, Page};
+use crate::sources::metrics::dialect::{Aggregate, Dialect, Field, Row, SubjectRole};
 use crate::sources::metrics::exposition::{FamilyKind, Label, Role};
 
 /// The values by part, in the order in which the page first has them.
@@ -104,18 +105,24 @@ impl Collector<'_> {
 
     /// The place for a series' part: `None` beyond the limit, `Some(None)` when it is new.
     fn slot(&mut self, labels: &[Label<'_>]) -> Option<&mut Option<Value>> {
-        let part = self.row.part.as_ref().and_then(|names| names.of(labels));
-        if self.row.part.is_some() && part.is_none() {
+        let is_way = self.row.role == SubjectRole::Edge;
+        let part = match (&self.row.part, &self.dialect.ends) {
+            (_, Some(ends)) if is_way => ends.way(labels).map(|way| Cow::Owned(way.as_str().to_owned())),
+            (Some(names), _) => names.of(labels).map(Cow::Borrowed),
+            (None, _) => None,
+        };
+        if (self.row.part.is_some() || is_way) && part.is_none() {
             return None;
         }
-        let at = match self.parts.iter().position(|(known, _)| known.as_deref() == part) {
+        let most = if is_way { MOST_WAYS } else { MOST_PARTS };
+        let at = match self.parts.iter().position(|(known, _)| known.as_deref() == part.as_deref()) {
             Some(at) => at,
-            None if self.parts.len() == MOST_PARTS => {
+            None if self.parts.len() == most => {
                 self.left_out += 1;
                 return None;
             }
             None => {
-                self.parts.push((part.map(str::to_owned), None));
+                self.parts.push((part.map(Cow::into_owned), None));
                 self.parts.len() - 1
             }
         };
@@ -128,7 +135,8 @@ impl Collector<'_> {
             self.parts.into_iter().filter_map(|(part, value)| Some((part, value?))).collect();
         // Libraries create a series at its first event: no series of errors yet means none so far, as long as
         // the family has the label by which errors are told apart.
-        let is_total = row.metric.row().form == Form::Counter && row.part.is_none();
+        let is_total =
+            row.metric.row().form == Form::Counter && row.part.is_none() && row.role != SubjectRole::Edge;
         if parts.is_empty() && is_total && could_tell && !row.only.is_empty() {
             parts.push((None, Value::Counter(0.0)));
         }

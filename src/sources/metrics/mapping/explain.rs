@@ -45,6 +45,7 @@ fn sentence(dialects: &Dialects, fate: Fate) -> String {
             SubjectRole::Queue => " of the queue",
             SubjectRole::Gpu => " of the gpu",
             SubjectRole::Client => " of the client",
+            SubjectRole::Edge => " of each way",
         };
         (format!("{}{subject}", row.metric.name()), &dialect.id)
     };
