@@ -80,6 +80,7 @@ actions! {
     Compare "compare" "compare" Panel "put the row under the cursor beside another one"
     Arguments "arguments" "arguments" Panel "show or hide the arguments of slow commands"
     Group "group" "group" Panel "group rows, or list them one by one"
+    Unhealthy "unhealthy" "unhealthy" Panel "draw only who is guilty or suspect with the way there, or all again"
     Scan "scan" "scan" Panel "look for big keys on the shard under the cursor, within a budget that is shown first"
     PauseScan "pause-scan" "pause scan" Panel "pause the scan of this shard, or let it go on"
     CancelScan "cancel-scan" "cancel scan" Panel "end the scan of this shard; what it found stays"

@@ -7,7 +7,9 @@ mod signals;
 mod verdict;
 mod ways;
 
+pub(crate) use dependencies::facts;
 pub(crate) use verdict::awaited;
+pub(crate) use ways::way_to;
 
 use headwater_engine::report::{SubjectVerdict, Suspect, Verdict};
 use headwater_engine::{Kind, Snapshot, Subject};
@@ -40,7 +42,7 @@ const WITH_MORE: u16 = 12;
 /// Rows of dependencies that come before what is only context of the verdict.
 const FIRST_DEPENDENCIES: u16 = 6;
 
-use ways::{accused, count_left_out, cut, hint, unaccused};
+use ways::{accused, count_left_out, cut, hint};
 
 /// Rows that one dependency and one signal may take.
 const MOST_ROWS_EACH: u16 = 3;
@@ -234,11 +236,8 @@ impl Overview {
         let rows = dependencies::rows(snapshot);
         let under_cursor = self.place(&rows).map(|place| rows[place]);
         let suspects = &snapshot.report.suspects;
-        let own = |row: &SubjectVerdict| {
-            suspects.iter().find(|suspect| row.subject.contains(&suspect.subject)).map(accused)
-        };
         let wanted = match under_cursor {
-            Some(row) => own(row).ok_or(row).or_else(|row| unaccused(row, snapshot)),
+            Some(row) => way_to(snapshot, &row.subject),
             None => suspects
                 .first()
                 .map(accused)

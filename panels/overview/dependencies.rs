@@ -134,10 +134,10 @@ fn draw_row(
 }
 
 /// A few words each, with the role of their colour.
-type Facts = Vec<(String, ColorRole)>;
+pub(crate) type Facts = Vec<(String, ColorRole)>;
 
 /// The telling numbers of a component of its kind.
-fn facts(row: &SubjectVerdict, snapshot: &Snapshot) -> Facts {
+pub(crate) fn facts(row: &SubjectVerdict, snapshot: &Snapshot) -> Facts {
     let subject = &row.subject;
     match subject.kind() {
         Kind::Redis => redis(subject, snapshot),

@@ -13,10 +13,7 @@ pub(super) fn accused(suspect: &Suspect) -> (&'static str, Subject) {
 }
 
 /// The panel that shows most of what is not accused, or why none shows anything.
-pub(super) fn unaccused(
-    row: &SubjectVerdict,
-    snapshot: &Snapshot,
-) -> Result<(&'static str, Subject), String> {
+fn unaccused(row: &SubjectVerdict, snapshot: &Snapshot) -> Result<(&'static str, Subject), String> {
     let has_source = snapshot.sources.iter().any(|source| row.subject.contains(&source.source));
     let panel = match (row.verdict, row.subject.kind()) {
         (Verdict::Unknown, _) if row.age_s.is_none() && has_source => "sources",
@@ -27,6 +24,18 @@ pub(super) fn unaccused(
         _ => "rules",
     };
     Ok((panel, row.subject.clone()))
+}
+
+/// The panel that shows most of a component, or why none shows anything.
+pub(crate) fn way_to(snapshot: &Snapshot, component: &Subject) -> Result<(&'static str, Subject), String> {
+    let report = &snapshot.report;
+    if let Some(suspect) = report.suspects.iter().find(|suspect| component.contains(&suspect.subject)) {
+        return Ok(accused(suspect));
+    }
+    match report.verdicts.iter().find(|row| row.subject == *component) {
+        Some(row) => unaccused(row, snapshot),
+        None => Err(format!("{component}: nothing was seen of it; there is nothing to show")),
+    }
 }
 
 /// What the keys lead to from here.

@@ -170,8 +170,8 @@ pub(super) struct MetricsTable {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct GraphTable {
-    /// What it is: jaeger, zipkin, compose (a hint only: the order of starting) or backstage. Service-graph metrics are a
-    /// [[metrics]] page instead.
+    /// What it is: jaeger, zipkin, compose (a hint only: the order of starting) or backstage. A page of service-graph
+    /// metrics stands among the pages instead, as component graph/NAME.
     #[schemars(example = &"jaeger")]
     pub(super) format: Option<String>,
 

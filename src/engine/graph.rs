@@ -1,16 +1,9 @@
 //! Who calls whom, from everything that tells of it, and the order in which dependencies are visited.
 //!
 //! A call is known from the configuration, from traffic that was seen, from a catalogue, from an order of starting, or
-//! only supposed because components of these kinds usually call each other. What a caller calls is decided caller by
-//! caller:
-//!
-//! - what was declared holds, and traffic that was seen beside it too: nothing weaker is added to a declared caller;
-//! - without a declaration, traffic and catalogues hold together;
-//! - an order of starting is a hint that is used where none of these tells of the caller;
-//! - usual calls are supposed where nothing tells of the caller; traffic and catalogues that name a component and no call
-//!   of it tell that it makes none. A service's own queue and GPU are supposed for every service that declares nothing,
-//!   because no import sees into a service.
+//! only supposed because components of these kinds usually call each other. `known` decides which of them count.
 
+mod known;
 pub mod layout;
 mod names;
 mod order;
@@ -22,6 +15,7 @@ use crate::settings::Settings;
 use crate::subject::{Kind, Subject};
 use crate::world::World;
 
+use known::{Calls, add_usual, keep_the_best, take};
 use names::Names;
 pub use names::named;
 
@@ -54,17 +48,6 @@ pub struct Edge {
 
 /// Kinds of subjects that are no component of a graph: ways between components, and what only tells of others.
 const OUTSIDE: &[Kind] = &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Observer];
-
-/// Which kinds a component calls when nothing was declared for it.
-const USUAL_CALLS: &[(Kind, &[Kind])] = &[
-    (Kind::Client, &[Kind::Gateway]),
-    (Kind::Gateway, &[Kind::Service]),
-    (Kind::Service, &[Kind::Queue, Kind::Redis, Kind::Dependency, Kind::Kafka]),
-    (Kind::Queue, &[Kind::Gpu]),
-];
-
-/// Kinds that are a part of the service of their name, which no import sees.
-const INSIDE: &[Kind] = &[Kind::Queue, Kind::Gpu];
 
 impl Graph {
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.
@@ -117,19 +100,8 @@ impl Graph {
                 }
             }
         }
-        let components: Vec<Subject> = calls.keys().cloned().collect();
-        let told_of: BTreeSet<Subject> = calls
-            .iter()
-            .flat_map(|(caller, callees)| {
-                callees.iter().map(move |(callee, (origin, _))| (caller, callee, origin))
-            })
-            .filter(|(_, _, origin)| matches!(origin, Origin::Observed | Origin::Catalogued))
-            .flat_map(|(caller, callee, _)| [caller.clone(), callee.clone()])
-            .collect();
-        for (caller, callees) in &mut calls {
-            keep_the_best(callees);
-            add_usual(caller, callees, &components, told_of.contains(caller));
-        }
+        keep_the_best(&mut calls);
+        add_usual(&mut calls);
         Self::finish(calls)
     }
 
@@ -250,67 +222,6 @@ impl Graph {
         }
         self.components.iter().zip(distances).filter_map(|(one, at)| Some((one.clone(), at?))).collect()
     }
-}
-
-/// What each caller calls, with how that is known and the edges that have numbers about it.
-type Calls = BTreeMap<Subject, BTreeMap<Subject, (Origin, Vec<Subject>)>>;
-
-/// Takes a call, with the best of its origins; a component that calls itself says nothing.
-fn take(calls: &mut Calls, caller: Subject, callee: Subject, origin: Origin) {
-    calls.entry(callee.clone()).or_default();
-    let callees = calls.entry(caller.clone()).or_default();
-    if caller != callee {
-        let known = callees.entry(callee).or_insert((origin, vec![]));
-        known.0 = known.0.min(origin);
-    }
-}
-
-/// Leaves out what is known worse than the best of one caller.
-fn keep_the_best(callees: &mut BTreeMap<Subject, (Origin, Vec<Subject>)>) {
-    let best = callees.values().map(|(origin, _)| *origin).min().unwrap_or(Origin::Usual);
-    let worst = match best {
-        Origin::Declared => Origin::Observed,
-        Origin::Observed | Origin::Catalogued => Origin::Catalogued,
-        other => other,
-    };
-    callees.retain(|_, (origin, _)| *origin <= worst);
-}
-
-fn add_usual(
-    caller: &Subject,
-    callees: &mut BTreeMap<Subject, (Origin, Vec<Subject>)>,
-    components: &[Subject],
-    is_told_of: bool,
-) {
-    if callees.values().any(|(origin, _)| *origin == Origin::Declared) {
-        return;
-    }
-    let nothing_is_known = callees.is_empty() && !is_told_of;
-    for callee in usual_callees(caller, components) {
-        let is_its_own = INSIDE.contains(&callee.kind()) && callee.name() == caller.name();
-        if nothing_is_known || is_its_own {
-            callees.entry(callee).or_insert((Origin::Usual, vec![]));
-        }
-    }
-}
-
-/// The components of the usual kinds below `caller`; a client with no gateway calls the services themselves.
-/// A queue or a GPU pool belongs to the service of its own name where there is one.
-fn usual_callees(caller: &Subject, components: &[Subject]) -> Vec<Subject> {
-    let of_kind = |kind: Kind| components.iter().filter(move |c| c.kind() == kind).cloned();
-    let kinds =
-        USUAL_CALLS.iter().find(|(kind, _)| *kind == caller.kind()).map_or(&[][..], |(_, kinds)| kinds);
-    let mut callees: Vec<Subject> = kinds.iter().flat_map(|kind| of_kind(*kind)).collect();
-    if caller.kind() == Kind::Client && callees.is_empty() {
-        callees.extend(of_kind(Kind::Service));
-    }
-    let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());
-    let is_of_another = |name: &str| of_kind(Kind::Service).any(|service| service.name() == name);
-    callees.retain(|callee| {
-        let name = callee.name();
-        !INSIDE.contains(&callee.kind()) || name == caller.name() || !(has_namesake || is_of_another(name))
-    });
-    callees
 }
 
 #[cfg(test)]

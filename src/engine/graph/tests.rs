@@ -99,7 +99,20 @@ fn each_caller_keeps_the_best_that_is_known_of_it() {
     assert_eq!(about("b"), ["queue/b (Usual)", "listed (Catalogued)", "seen (Observed)"]);
     assert_eq!(about("c"), ["started (StartOrder)"], "no caller calls itself");
     assert_eq!(about("started"), ["redis/r (Usual)"], "of it nothing is known");
-    assert_eq!(about("listed"), [""; 0], "it was named and no call of it");
+    assert_eq!(about("listed"), [""; 0], "it was named and no call of it, and redis has its caller");
+}
+
+#[test]
+fn what_nobody_is_known_to_call_is_supposed_to_be_called_by_those_without_calls() {
+    let calls = vec![call("client/load", "service/a", Origin::Observed)];
+    let graph = of(vec![], calls, &["redis/r", "queue/a", "gpu/a"]);
+    let expected = [
+        "client/load > a (Observed)",
+        "queue/a > gpu/a (Usual)",
+        "a > queue/a (Usual)",
+        "a > redis/r (Usual)",
+    ];
+    assert_eq!(told(&graph), expected);
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! What is known of each component and of each call, as the pictures need it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_engine::flow::{Flow, SeenBy};
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use headwater_engine::reading::Origin;
+use headwater_engine::report::{SubjectVerdict, Verdict};
+use headwater_engine::wording::verdict_word;
+use headwater_engine::{Kind, Snapshot, Subject};
+use ratatui::text::Span;
+
+use crate::overview::facts;
+
+/// Verdicts, flows and the critical path of one snapshot.
+pub(super) struct Facts<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    verdicts: BTreeMap<&'a Subject, &'a SubjectVerdict>,
+    flows: BTreeMap<(&'a Subject, &'a Subject), &'a Flow>,
+    /// The calls from the symptom down to the first suspect.
+    critical: BTreeSet<(Subject, Subject)>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            verdicts: snapshot.report.verdicts.iter().map(|row| (&row.subject, row)).collect(),
+            flows: snapshot.flows.iter().map(|flow| ((&flow.caller, &flow.callee), flow)).collect(),
+            critical: critical(snapshot),
+        }
+    }
+
+    pub(super) fn row(&self, subject: &Subject) -> Option<&'a SubjectVerdict> {
+        self.verdicts.get(subject).copied()
+    }
+
+    /// The verdict; unknown while there is none.
+    pub(super) fn verdict(&self, subject: &Subject) -> Verdict {
+        self.row(subject).map_or(Verdict::Unknown, |row| row.verdict)
+    }
+
+    pub(super) fn is_critical(&self, caller: &Subject, callee: &Subject) -> bool {
+        self.critical.contains(&(caller.clone(), callee.clone()))
+    }
+
+    /// Whether a component is to be looked at: accused, or on the way to who is.
+    pub(super) fn is_unhealthy(&self, subject: &Subject) -> bool {
+        self.verdict(subject) <= Verdict::Suspect
+            || self.critical.iter().any(|(caller, callee)| caller == subject || callee == subject)
+    }
+
+    /// The component that the eye should find first: the first suspect, else who suffers.
+    pub(super) fn first(&self) -> Option<Subject> {
+        let report = &self.snapshot.report;
+        let suspect = report.suspects.first().map(|suspect| &suspect.subject);
+        let symptom = report.symptom.as_ref().map(|symptom| &symptom.subject);
+        suspect.or(symptom).map(Subject::component_of)
+    }
+
+    /// The second row of a box: the verdict's word, and the number that tells most where it fits.
+    pub(super) fn state(&self, subject: &Subject) -> (&'static str, Option<String>) {
+        let word = verdict_word(self.verdict(subject));
+        let row = self.row(subject).filter(|row| row.age_s.is_some());
+        (word, row.and_then(|row| facts(row, self.snapshot).into_iter().next()).map(|(text, _)| text))
+    }
+
+    /// The cells that a box would like.
+    pub(super) fn width(&self, subject: &Subject) -> u16 {
+        let (word, number) = self.state(subject);
+        let state = number.map_or(0, |number| cells(&number) + 1) + cells(word);
+        u16::try_from(2 + cells(name(subject)).max(state)).unwrap_or(u16::MAX)
+    }
+
+    /// What goes on a call, from the longest words to the shortest.
+    pub(super) fn words(&self, caller: &Subject, callee: &Subject) -> Vec<String> {
+        let Some(flow) = self.flows.get(&(caller, callee)) else { return vec![] };
+        let rate = flow.rate.map(|rate| show(rate, Unit::PerSecond));
+        let failing = flow.failing.filter(|share| *share > 0.0).map(|share| show(share, Unit::Ratio));
+        let latency = flow.latency.filter(|(_, seen_by)| *seen_by != SeenBy::CalleeOfAll);
+        let latency = latency.map(|(p99, _)| format!("{}{}", p99.sign(), show(p99.number(), Unit::Seconds)));
+        let joined =
+            |texts: [Option<&String>; 3]| texts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" ");
+        let failing = failing.map(|share| format!("{share} err"));
+        let mut words = vec![
+            joined([rate.as_ref(), failing.as_ref(), latency.as_ref()]),
+            joined([failing.as_ref(), latency.as_ref(), None]),
+            joined([rate.as_ref(), None, None]),
+        ];
+        words.retain(|text| !text.is_empty());
+        words
+    }
+
+    /// A call in a sentence: how it is known, what goes on it, and who says so.
+    pub(super) fn sentence(&self, caller: &Subject, callee: &Subject) -> Option<String> {
+        let edge = self.snapshot.graph.edge(caller, callee)?;
+        let mut texts = vec![origin_words(edge.origin).to_owned()];
+        match self.flows.get(&(caller, callee)) {
+            Some(flow) => {
+                texts.extend(flow.rate.map(|rate| show(rate, Unit::PerSecond)));
+                texts.extend(flow.failing.map(|share| format!("{} fail", show(share, Unit::Ratio))));
+                texts.extend(flow.latency.map(|(p99, seen_by)| {
+                    format!(
+                        "p99 {}{} {}",
+                        p99.sign(),
+                        show(p99.number(), Unit::Seconds),
+                        seen_by_words(seen_by)
+                    )
+                }));
+            }
+            None if self.snapshot.gone_back_from.is_some() => {
+                texts.push("its numbers are not kept".to_owned())
+            }
+            None => texts.push("no numbers on the way".to_owned()),
+        }
+        if self.is_critical(caller, callee) {
+            texts.push("on the critical path".to_owned());
+        }
+        Some(format!("{} -> {}: {}", name(caller), name(callee), texts.join(", ")))
+    }
+}
+
+/// The name in a box: services without their kind, as most are services.
+pub(super) fn name(subject: &Subject) -> &str {
+    if subject.kind() == Kind::Service { subject.name() } else { subject.as_str() }
+}
+
+/// The cells that a text takes.
+pub(super) fn cells(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
+/// Whether a call is only supposed: a hint, no more.
+pub(super) fn is_hint(origin: Origin) -> bool {
+    matches!(origin, Origin::StartOrder | Origin::Usual)
+}
+
+fn origin_words(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Declared => "declared",
+        Origin::Observed => "traffic seen",
+        Origin::Catalogued => "from a catalogue",
+        Origin::StartOrder => "a hint: starts after it",
+        Origin::Usual => "supposed: nothing tells of it",
+    }
+}
+
+fn seen_by_words(seen_by: SeenBy) -> &'static str {
+    match seen_by {
+        SeenBy::Caller => "as the caller sees it",
+        SeenBy::Callee => "as the callee sees it",
+        SeenBy::CalleeOfAll => "over all callers, as the callee sees it",
+    }
+}
+
+/// The calls along the report's chain: from the symptom to the first suspect, over whatever lies between.
+fn critical(snapshot: &Snapshot) -> BTreeSet<(Subject, Subject)> {
+    let report = &snapshot.report;
+    let suspect = report.suspects.first().map(|suspect| &suspect.subject);
+    let mut stops: Vec<Subject> = vec![];
+    for subject in
+        report.chain.iter().map(|link| &link.subject).chain(suspect.filter(|_| !report.chain.is_empty()))
+    {
+        let component = subject.component_of();
+        if stops.last() != Some(&component) {
+            stops.push(component);
+        }
+    }
+    let graph = &snapshot.graph;
+    stops
+        .windows(2)
+        .filter_map(|pair| graph.way(&pair[0], &pair[1]).or_else(|| graph.way(&pair[1], &pair[0])))
+        .flat_map(|way| way.windows(2).map(|step| (step[0].clone(), step[1].clone())).collect::<Vec<_>>())
+        .collect()
+}

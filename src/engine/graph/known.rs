@@ -1,0 +1,99 @@
+//! Which of the calls that are told of count, caller by caller:
+//!
+//! - what was declared holds, and traffic that was seen beside it too: nothing weaker is added to a declared caller;
+//! - without a declaration, traffic and catalogues hold together;
+//! - an order of starting is a hint that is used where none of these tells of the caller;
+//! - usual calls are supposed where nothing tells of the caller. Traffic and catalogues that name a component and no call
+//!   of it tell that it makes none, but to what nobody is known to call. A service's own queue and GPU are supposed for
+//!   every service that declares nothing, because no import sees into a service.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::reading::Origin;
+use crate::subject::{Kind, Subject};
+
+/// Which kinds a component calls when nothing was declared for it.
+const USUAL_CALLS: &[(Kind, &[Kind])] = &[
+    (Kind::Client, &[Kind::Gateway]),
+    (Kind::Gateway, &[Kind::Service]),
+    (Kind::Service, &[Kind::Queue, Kind::Redis, Kind::Dependency, Kind::Kafka]),
+    (Kind::Queue, &[Kind::Gpu]),
+];
+
+/// Kinds that are a part of the service of their name, which no import sees.
+const INSIDE: &[Kind] = &[Kind::Queue, Kind::Gpu];
+
+/// How a call is known, and the edges that have numbers about it.
+type Known = (Origin, Vec<Subject>);
+
+/// What each caller calls.
+pub(super) type Calls = BTreeMap<Subject, BTreeMap<Subject, Known>>;
+
+/// Takes a call, with the best of its origins; a component that calls itself says nothing.
+pub(super) fn take(calls: &mut Calls, caller: Subject, callee: Subject, origin: Origin) {
+    calls.entry(callee.clone()).or_default();
+    let callees = calls.entry(caller.clone()).or_default();
+    if caller != callee {
+        let known = callees.entry(callee).or_insert((origin, vec![]));
+        known.0 = known.0.min(origin);
+    }
+}
+
+/// Leaves out of each caller's calls what is known worse than the best of them.
+pub(super) fn keep_the_best(calls: &mut Calls) {
+    for callees in calls.values_mut() {
+        let best = callees.values().map(|(origin, _)| *origin).min().unwrap_or(Origin::Usual);
+        let worst = match best {
+            Origin::Declared => Origin::Observed,
+            Origin::Observed | Origin::Catalogued => Origin::Catalogued,
+            other => other,
+        };
+        callees.retain(|_, (origin, _)| *origin <= worst);
+    }
+}
+
+/// Supposes what is usual where nothing tells of a caller.
+pub(super) fn add_usual(calls: &mut Calls) {
+    let components: Vec<Subject> = calls.keys().cloned().collect();
+    let called: BTreeSet<Subject> = calls.values().flat_map(BTreeMap::keys).cloned().collect();
+    let is_seen =
+        |(_, (origin, _)): &(&Subject, &Known)| matches!(origin, Origin::Observed | Origin::Catalogued);
+    let seen: BTreeSet<Subject> = calls
+        .values()
+        .flat_map(|callees| callees.iter().filter(is_seen))
+        .map(|(one, _)| one.clone())
+        .collect();
+    for (caller, callees) in calls {
+        if callees.values().any(|(origin, _)| *origin == Origin::Declared) {
+            continue;
+        }
+        let nothing_is_known = callees.is_empty();
+        for callee in usual_callees(caller, &components) {
+            let is_its_own = INSIDE.contains(&callee.kind()) && callee.name() == caller.name();
+            // Whoever sees a caller would see its calls, but for those to what it does not see at all.
+            let is_free = !seen.contains(caller) || !called.contains(&callee);
+            if is_its_own || (nothing_is_known && is_free) {
+                callees.entry(callee).or_insert((Origin::Usual, vec![]));
+            }
+        }
+    }
+}
+
+/// The components of the usual kinds below `caller`; a client with no gateway calls the services themselves.
+/// A queue or a GPU pool belongs to the service of its own name where there is one.
+fn usual_callees(caller: &Subject, components: &[Subject]) -> Vec<Subject> {
+    let of_kind = |kind: Kind| components.iter().filter(move |c| c.kind() == kind).cloned();
+    let kinds =
+        USUAL_CALLS.iter().find(|(kind, _)| *kind == caller.kind()).map_or(&[][..], |(_, kinds)| kinds);
+    let mut callees: Vec<Subject> = kinds.iter().flat_map(|kind| of_kind(*kind)).collect();
+    if caller.kind() == Kind::Client && callees.is_empty() {
+        callees.extend(of_kind(Kind::Service));
+    }
+    let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());
+    let is_of_another = |name: &str| of_kind(Kind::Service).any(|service| service.name() == name);
+    callees.retain(|callee| {
+        let name = callee.name();
+        !INSIDE.contains(&callee.kind()) || name == caller.name() || !(has_namesake || is_of_another(name))
+    });
+    callees
+}
