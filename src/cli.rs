@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod doctor;
 mod generated;
+mod graph;
 mod keys;
 mod kiosk;
 mod log;
@@ -86,6 +87,12 @@ enum Command {
     Replay(record::ReplayArgs),
     /// Write up the incident of a recording: Markdown and JSON
     Report(report::ReportArgs),
+    /// Draw who calls whom, with the verdict on each component
+    ///
+    /// Looks at the targets for 3 s first, so that verdicts and numbers can be told; '--no-poll' draws what the
+    /// configuration and the files of its [[graph]] tables say, and '--replay' what a recording says at its end. Exit
+    /// codes: 0 drawn, 64 wrong arguments or configuration.
+    Graph(graph::GraphArgs),
     /// Check that every target can be reached and read, and say what would repair it
     Doctor(doctor::DoctorArgs),
     /// Rank what explains a symptom, from exported files: who calls whom, numbers over time, what hurts since when
@@ -175,6 +182,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Record(args) => in_runtime(record::record(args)),
         Command::Replay(args) => in_runtime(record::replay(args)),
         Command::Report(args) => report::run(&args),
+        Command::Graph(args) => in_runtime(graph::run(args, started)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Rank(args) => rank::run(&args),
         Command::Rules(args) => rules::rules(&args),

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(crate) mod example;
 pub mod files;
+pub mod graph;
 mod layout;
 mod markdown;
 mod text;

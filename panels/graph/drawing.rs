@@ -1,12 +1,13 @@
 //! Lines and boxes on the screen.
 
 use headwater_engine::Subject;
+use headwater_engine::reading::Origin;
 use headwater_widgets::{Stroke, Wires};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::facts::{Facts, cells, is_hint, name};
+use super::facts::{Facts, cells, name};
 use super::picture::{self, Picture};
 use crate::lines;
 use crate::palette::{ColorRole, Palette, glyph_of, role_of};
@@ -52,7 +53,7 @@ pub(super) fn draw_wires(
     for line in &lines {
         let (is_critical, is_near) = rank(line);
         let origin = facts.snapshot.graph.edge(&line.caller, &line.callee).map(|edge| edge.origin);
-        let stroke = match (is_critical, origin.is_some_and(is_hint)) {
+        let stroke = match (is_critical, origin.is_some_and(Origin::is_hint)) {
             (true, _) => Stroke::Heavy,
             (false, true) => Stroke::Dashed,
             (false, false) => Stroke::Plain,

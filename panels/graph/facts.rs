@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::flow::{Flow, SeenBy};
+use headwater_engine::flow::{Flow, SeenBy, critical_calls};
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
-use headwater_engine::reading::Origin;
 use headwater_engine::report::{SubjectVerdict, Verdict};
-use headwater_engine::wording::verdict_word;
+use headwater_engine::wording::{flow_words, origin_words, verdict_word};
 use headwater_engine::{Kind, Snapshot, Subject};
 use ratatui::text::Span;
 
@@ -28,7 +27,7 @@ impl<'a> Facts<'a> {
             snapshot,
             verdicts: snapshot.report.verdicts.iter().map(|row| (&row.subject, row)).collect(),
             flows: snapshot.flows.iter().map(|flow| ((&flow.caller, &flow.callee), flow)).collect(),
-            critical: critical(snapshot),
+            critical: critical_calls(&snapshot.report, &snapshot.graph),
         }
     }
 
@@ -98,16 +97,7 @@ impl<'a> Facts<'a> {
         let mut texts = vec![origin_words(edge.origin).to_owned()];
         match self.flows.get(&(caller, callee)) {
             Some(flow) => {
-                texts.extend(flow.rate.map(|rate| show(rate, Unit::PerSecond)));
-                texts.extend(flow.failing.map(|share| format!("{} fail", show(share, Unit::Ratio))));
-                texts.extend(flow.latency.map(|(p99, seen_by)| {
-                    format!(
-                        "p99 {}{} {}",
-                        p99.sign(),
-                        show(p99.number(), Unit::Seconds),
-                        seen_by_words(seen_by)
-                    )
-                }));
+                texts.extend(flow_words(flow));
             }
             None if self.snapshot.gone_back_from.is_some() => {
                 texts.push("its numbers are not kept".to_owned())
@@ -129,48 +119,4 @@ pub(super) fn name(subject: &Subject) -> &str {
 /// The cells that a text takes.
 pub(super) fn cells(text: &str) -> usize {
     Span::raw(text).width()
-}
-
-/// Whether a call is only supposed: a hint, no more.
-pub(super) fn is_hint(origin: Origin) -> bool {
-    matches!(origin, Origin::StartOrder | Origin::Usual)
-}
-
-fn origin_words(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Declared => "declared",
-        Origin::Observed => "traffic seen",
-        Origin::Catalogued => "from a catalogue",
-        Origin::StartOrder => "a hint: starts after it",
-        Origin::Usual => "supposed: nothing tells of it",
-    }
-}
-
-fn seen_by_words(seen_by: SeenBy) -> &'static str {
-    match seen_by {
-        SeenBy::Caller => "as the caller sees it",
-        SeenBy::Callee => "as the callee sees it",
-        SeenBy::CalleeOfAll => "over all callers, as the callee sees it",
-    }
-}
-
-/// The calls along the report's chain: from the symptom to the first suspect, over whatever lies between.
-fn critical(snapshot: &Snapshot) -> BTreeSet<(Subject, Subject)> {
-    let report = &snapshot.report;
-    let suspect = report.suspects.first().map(|suspect| &suspect.subject);
-    let mut stops: Vec<Subject> = vec![];
-    for subject in
-        report.chain.iter().map(|link| &link.subject).chain(suspect.filter(|_| !report.chain.is_empty()))
-    {
-        let component = subject.component_of();
-        if stops.last() != Some(&component) {
-            stops.push(component);
-        }
-    }
-    let graph = &snapshot.graph;
-    stops
-        .windows(2)
-        .filter_map(|pair| graph.way(&pair[0], &pair[1]).or_else(|| graph.way(&pair[1], &pair[0])))
-        .flat_map(|way| way.windows(2).map(|step| (step[0].clone(), step[1].clone())).collect::<Vec<_>>())
-        .collect()
 }

@@ -1,9 +1,15 @@
 //! How much goes from each caller to each callee, how much of it fails, how long it takes.
 
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::graph::Graph;
 use crate::histogram::Percentile;
 use crate::metric::{
     EDGE_CLIENT_DURATION, EDGE_ERRORS, EDGE_REQUESTS, EDGE_SERVER_DURATION, MODEL_DURATION, REQUEST_DURATION,
 };
+use crate::report::Report;
 use crate::scene::Scene;
 use crate::subject::Subject;
 
@@ -23,7 +29,8 @@ pub struct Flow {
 }
 
 /// Who measured how long requests on a way take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SeenBy {
     /// The caller, on this way.
     Caller,
@@ -66,6 +73,23 @@ pub(crate) fn of(scene: &Scene<'_>) -> Vec<Flow> {
         }
     }
     flows
+}
+
+/// The calls of the critical path: along the report's chain, from the symptom to the first suspect, over whatever lies
+/// between.
+pub fn critical_calls(report: &Report, graph: &Graph) -> BTreeSet<(Subject, Subject)> {
+    let mut stops: Vec<Subject> = vec![];
+    let suspect = report.suspects.first().map(|suspect| &suspect.subject);
+    let chain = report.chain.iter().map(|link| &link.subject);
+    for subject in chain.chain(suspect.filter(|_| !report.chain.is_empty())) {
+        let component = subject.component_of();
+        if stops.last() != Some(&component) {
+            stops.push(component);
+        }
+    }
+    let way = |pair: &[Subject]| graph.way(&pair[0], &pair[1]).or_else(|| graph.way(&pair[1], &pair[0]));
+    let ways: Vec<Vec<Subject>> = stops.windows(2).filter_map(way).collect();
+    ways.iter().flat_map(|way| way.windows(2)).map(|step| (step[0].clone(), step[1].clone())).collect()
 }
 
 #[cfg(test)]

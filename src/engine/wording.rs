@@ -1,5 +1,7 @@
 //! The words in which a report is told, the same on a screen, in a ticket and in a terminal.
 
+mod calls;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
@@ -9,6 +11,8 @@ use crate::report::{
     SubjectVerdict, Suspect, Unjudged, Verdict,
 };
 use crate::{Moment, Snapshot, Subject};
+
+pub use calls::{flow_words, origin_words};
 
 /// Up to this age, in seconds, data goes without saying.
 const FRESH_S: f64 = 5.0;

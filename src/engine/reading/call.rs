@@ -30,3 +30,10 @@ pub enum Origin {
     /// Components of these kinds usually call each other, and nothing else is known.
     Usual,
 }
+
+impl Origin {
+    /// Whether it is only a hint that somebody calls, and nobody says so.
+    pub fn is_hint(self) -> bool {
+        matches!(self, Self::StartOrder | Self::Usual)
+    }
+}
