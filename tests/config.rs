@@ -405,3 +405,71 @@ fn a_bare_target_of_another_sort_is_refused() {
     );
     assert!(refuse("redis://u:hunter2@").contains("'redis://u:***@' is not an address of Redis"));
 }
+
+#[test]
+fn a_component_tells_its_health_and_its_other_names() {
+    let text = GOOD.replace(
+        "thresholds = { \"shard-hot\" = { cpu = 0.8 } }\n",
+        "workload = \"text\"\naliases = [\"service/rank-api\"]\n",
+    ) + "\n[[component]]\nsubject = \"dependency/orders\"\nbaselines = { pg_stat_activity_count = 12 }\nalerts = { \
+         pg_stat_activity_count = 90 }\n";
+    let config =
+        Config::parse(&text.replace("\n[thresholds.shard-hot]\ncpu = 0.7\n", ""), "hw.toml").unwrap();
+    let named =
+        |name: &str| config.settings.components.iter().find(|one| one.subject.as_str() == name).unwrap();
+    assert_eq!(named("service/ranker").workload, Some(headwater_engine::settings::Workload::Text));
+    assert_eq!(named("service/ranker").aliases[0].as_str(), "service/rank-api");
+    let orders = named("dependency/orders");
+    assert_eq!(
+        (orders.baselines["pg_stat_activity_count"], orders.alerts["pg_stat_activity_count"]),
+        (12.0, 90.0)
+    );
+    let again = Config::parse(&config.print(), "printed").unwrap();
+    assert_eq!(again.settings, config.settings);
+}
+
+#[test]
+fn wrong_health_and_wrong_names_are_told() {
+    let table = |keys: &str| {
+        complaints(&format!("{GOOD}\n[[component]]\nsubject = \"dependency/orders\"\n{keys}\n")).join("\n")
+    };
+    for (keys, told) in [
+        (
+            "alerts = { \"redis.answer_tim\" = 1 }",
+            "unknown metric 'redis.answer_tim': did you mean 'redis.answer_time'?",
+        ),
+        (
+            "alerts = { locks = -1 }",
+            "'locks' = '-1' is not a value that a metric can have: write a number from 0",
+        ),
+        ("aliases = [\"dependency/orders\"]", "'aliases' = 'dependency/orders' is its own name: remove it"),
+        ("aliases = [\"service/ranker\"]", "'aliases' = 'service/ranker' is a component of its own"),
+        ("aliases = [\"orders\"]", "'aliases' = 'orders' is not a component"),
+        ("workload = \"video\"", "'workload'"),
+    ] {
+        let complaint = table(keys);
+        assert!(complaint.contains(told), "{keys}: {complaint}");
+    }
+}
+
+#[test]
+fn wrong_imports_are_told() {
+    for (keys, told) in [
+        ("", "hw.toml:1: [[graph]] has no 'format': write one of jaeger, zipkin, compose, backstage"),
+        ("format = \"jager\"", "hw.toml:2: unknown format 'jager': did you mean 'jaeger'?"),
+        (
+            "format = \"jaeger\"",
+            "hw.toml:1: [[graph]] 'jaeger' has no 'file' and no 'url': write file = \"PATH\"",
+        ),
+        ("format = \"jaeger\"\nfile = \"a\"\nurl = \"http://h\"", "'file' and 'url' exclude each other"),
+        (
+            "format = \"compose\"\nurl = \"http://h\"",
+            "'url' = 'http://h' is a url, and 'compose' is read from a file",
+        ),
+        ("format = \"zipkin\"\nurl = \"h:9411\"", "'url' = 'h:9411' is not an address"),
+        ("format = \"zipkin\"\nfile = \"a\"\nca_file = \"b\"", "'ca_file' is for a url: remove it"),
+    ] {
+        let complaint = complaints(&format!("[[graph]]\n{keys}\n")).join("\n");
+        assert!(complaint.contains(told), "{keys}: {complaint}");
+    }
+}

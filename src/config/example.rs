@@ -40,7 +40,9 @@ fn push_keys(text: &mut String, root: &Value, object: &Value, path: &str) {
         let Some(table) = table_of(root, property) else { continue };
         text.push('\n');
         push_comment(text, "", property["description"].as_str().unwrap_or_default());
-        let usual = if property["x-usual"] == Value::Bool(true) { "" } else { "# " };
+        let keys = table["properties"].as_object().unwrap_or(&empty);
+        let is_usual = keys.values().any(|key| key["x-usual"] == Value::Bool(true));
+        let usual = if is_usual { "" } else { "# " };
         let _ = writeln!(text, "{usual}[[{path}{key}]]");
         push_keys(text, root, table, path);
     }

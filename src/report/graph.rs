@@ -255,17 +255,58 @@ mod tests {
 
     #[test]
     fn a_tree_tells_everything_once() {
-        insta::assert_snapshot!(render(&snapshot(), Form::Text), @"");
+        insta::assert_snapshot!(render(&snapshot(), Form::Text), @r#"
+        a "shop": 5 components, 6 calls
+
+        ? client/load unknown
+        -> ? service/web unknown  (traffic seen)
+           -> ? redis/cache unknown  (from a catalogue)
+              -> ? dependency/a"b#1\ unknown  (a hint: starts after it)
+           -> ? service/api unknown  (traffic seen)
+              -> ? redis/cache unknown  (traffic seen)  ... as above
+              -> ? service/web unknown  (traffic seen)  ... as above
+
+        cycle: service/api -> service/web -> service/api
+        "#);
     }
 
     #[test]
     fn graphviz_gets_names_in_quotes() {
-        insta::assert_snapshot!(render(&snapshot(), Form::Dot), @"");
+        insta::assert_snapshot!(render(&snapshot(), Form::Dot), @r#"
+        digraph "a \"shop\"" {
+          rankdir=LR;
+          node [shape=box];
+          "client/load" [label="client/load\nunknown", style=dashed];
+          "dependency/a\"b#1\\" [label="dependency/a\"b#1\\\nunknown", style=dashed];
+          "redis/cache" [label="redis/cache\nunknown", style=dashed];
+          "service/api" [label="service/api\nunknown", style=dashed];
+          "service/web" [label="service/web\nunknown", style=dashed];
+          "client/load" -> "service/web" [label="traffic seen"];
+          "redis/cache" -> "dependency/a\"b#1\\" [label="a hint: starts after it", style=dashed];
+          "service/api" -> "redis/cache" [label="traffic seen"];
+          "service/api" -> "service/web" [label="traffic seen"];
+          "service/web" -> "redis/cache" [label="from a catalogue"];
+          "service/web" -> "service/api" [label="traffic seen"];
+        }
+        "#);
     }
 
     #[test]
     fn mermaid_gets_numbers_for_names() {
-        insta::assert_snapshot!(render(&snapshot(), Form::Mermaid), @"");
+        insta::assert_snapshot!(render(&snapshot(), Form::Mermaid), @r#"
+        graph LR
+          n0["client/load<br/>unknown"]
+          n1["dependency/a#34;b#35;1#92;<br/>unknown"]
+          n2["redis/cache<br/>unknown"]
+          n3["service/api<br/>unknown"]
+          n4["service/web<br/>unknown"]
+          n0 -->|"traffic seen"| n4
+          n2 -.->|"a hint: starts after it"| n1
+          n3 -->|"traffic seen"| n2
+          n3 -->|"traffic seen"| n4
+          n4 -->|"from a catalogue"| n2
+          n4 -->|"traffic seen"| n3
+        "#);
     }
 
     #[test]

@@ -1,0 +1,19 @@
+//! Any bytes as an import of who calls whom, in every format.
+//!
+//! `cargo +nightly fuzz run imports fuzz/corpus/imports fuzz/seeds/imports`
+#![no_main]
+
+use headwater::imports::{FORMATS, Import, MOST_CALLS};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().count() + 1;
+    for format in FORMATS {
+        let import = Import::of(format, &text);
+        assert!(import.calls.len() <= MOST_CALLS);
+        for problem in &import.problems {
+            assert!(problem.line.is_none_or(|line| (1..=lines).contains(&line)), "{problem:?}");
+        }
+    }
+});
