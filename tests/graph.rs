@@ -13,9 +13,14 @@ use tempfile::TempDir;
 
 /// A source of the only import of a configuration.
 fn source(table: &str) -> CallsSource {
-    let config = Config::parse(&format!("[[graph]]\n{table}"), "hw.toml").unwrap();
-    let Place::Server(spec) = &config.imports[0].place else { panic!("{:?}", config.imports) };
-    CallsSource::new(&config.imports[0], spec).unwrap()
+    let config =
+        Config::parse(&format!("[[graph]]\n{table}"), "hw.toml").expect("the configuration is right");
+    let import = config.imports.first().expect("one import");
+    let spec = match &import.place {
+        Place::Server(spec) => Some(spec),
+        Place::File(..) => None,
+    };
+    CallsSource::new(import, spec.expect("a server")).expect("the address is right")
 }
 
 fn calls(reading: &Reading) -> Vec<String> {
@@ -152,7 +157,7 @@ struct Home(TempDir);
 impl Home {
     /// A folder with a configuration that imports two files, one of which is broken in part.
     fn new() -> Self {
-        let home = Self(TempDir::new().unwrap());
+        let home = Self(TempDir::new().expect("a temporary folder can be made"));
         home.file(
             "deps.json",
             r#"[{"parent":"web","child":"api","callCount":3},{"parent":"api","child":"cache:6379"}]"#,
@@ -167,14 +172,15 @@ impl Home {
     }
 
     fn file(&self, name: &str, text: &str) {
-        std::fs::write(self.0.path().join(name), text).unwrap();
+        std::fs::write(self.0.path().join(name), text).expect("a file can be written");
     }
 
     fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
         let command = command.args(arguments).current_dir(self.0.path()).env("HOME", self.0.path());
-        let output = command.env_remove("XDG_CONFIG_HOME").env_remove("RUST_LOG").output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let output =
+            command.env_remove("XDG_CONFIG_HOME").env_remove("RUST_LOG").output().expect("headwater runs");
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
 }
@@ -194,7 +200,7 @@ fn structure_is_drawn_without_asking_anybody() {
     );
     assert_eq!(
         err,
-        "headwater: compose.yaml:3: 'depends_on' of 'web' names 'nobody': expected a service of this file\n"
+        "compose.yaml:3: 'depends_on' of 'web' names 'nobody': expected a service of this file\n"
     );
 }
 
