@@ -51,6 +51,11 @@ impl Page {
         }
     }
 
+    /// Whether there is more than could be seen when it was drawn last.
+    pub(crate) fn is_longer(&self) -> bool {
+        self.rows > self.seen
+    }
+
     /// Scrolls as far as it takes to see these rows of its lines, the first ones if there is no room for all.
     pub(crate) fn reveal(&mut self, from: u16, height: u16) {
         let until = from.saturating_add(height);

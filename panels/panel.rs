@@ -110,6 +110,9 @@ pub trait Panel {
     /// Opens its explanations, for whoever is led through it.
     fn explain(&mut self) {}
 
+    /// Hears that it was let do this, after it asked by [`Intent::Ask`].
+    fn agreed(&mut self, _effect: &Effect) {}
+
     /// Takes the line that it asked for by [`Intent::AskText`].
     fn typed(&mut self, _text: &str, _view: &View<'_>) -> Outcome {
         Outcome::Ignored

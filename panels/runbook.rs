@@ -9,6 +9,7 @@ mod list;
 mod shown;
 mod step_lines;
 
+use headwater_engine::Moment;
 use headwater_engine::runbook::Offer;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -70,6 +71,8 @@ struct RunbookPanel {
     /// The step that the page shows, and how far it is scrolled.
     page: (String, Page),
     asked: Option<Asked>,
+    /// When a scan was let begin; it is seen a little later.
+    scan_began: Option<Moment>,
     beside: Beside,
     /// How far the runbook has come, as of one snapshot.
     known: Option<Known>,
@@ -196,6 +199,7 @@ impl Panel for RunbookPanel {
             Action::Left => Some("previous"),
             Action::Right => Some("next"),
             Action::Open => Some("look"),
+            Action::PageDown | Action::PageUp if !self.page.1.is_longer() => None,
             Action::PageDown => Some("more"),
             Action::Explain if self.is_explained => Some("shorter"),
             _ => usual,
@@ -214,6 +218,12 @@ impl Panel for RunbookPanel {
 
     fn explain(&mut self) {
         self.is_explained = true;
+    }
+
+    fn agreed(&mut self, effect: &Effect) {
+        if matches!(effect, Effect::Scan(_)) {
+            self.scan_began = self.known.as_ref().map(Known::at);
+        }
     }
 
     fn typed(&mut self, text: &str, view: &View<'_>) -> Outcome {

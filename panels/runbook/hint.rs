@@ -96,6 +96,7 @@ fn not_seen(shown: &Shown<'_>, view: &View<'_>) -> String {
     if let Some(shard) = shard_to_scan(shown, view.snapshot).filter(|_| !view.is_replay) {
         match scan_of(view.snapshot, &shard).filter(|scan| !scan.state.has_ended()) {
             Some(scan) => return format!("wait for the scan of {shard}: {}", progress_words(scan)),
+            None if shown.is_scan_awaited => return format!("wait for the scan of {shard} to begin"),
             None if view.snapshot.scans_wanted.contains(&shard) => {
                 return format!("press {} to look for big keys on {shard}: it asks first", key(Action::Scan));
             }

@@ -1,6 +1,7 @@
 //! What is shown of which runbook: told by the acts that were recorded, and by where somebody looks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_engine::reading::ActKind;
 use headwater_engine::runbook::{Clock, Offer, Progress, Runbook, Step, clock, offers, progress, ranked};
@@ -18,6 +19,16 @@ pub(super) struct Known {
     progress: Arc<Progress>,
 }
 
+impl Known {
+    /// The moment of the snapshot.
+    pub(super) fn at(&self) -> Moment {
+        self.at
+    }
+}
+
+/// How long after it was let begin a scan is waited for: the next snapshot shows it.
+const SCAN_BEGINS_WITHIN: Duration = Duration::from_secs(5);
+
 /// A step as it is shown.
 pub(super) struct Shown<'a> {
     pub(super) runbook: &'a Runbook,
@@ -28,6 +39,8 @@ pub(super) struct Shown<'a> {
     /// The offer under the cursor.
     pub(super) action: usize,
     pub(super) is_explained: bool,
+    /// Whether a scan was let begin just now.
+    pub(super) is_scan_awaited: bool,
 }
 
 impl Shown<'_> {
@@ -70,7 +83,18 @@ impl RunbookPanel {
         let step = runbook.steps.get(place)?;
         let offers = offers(step, &view.library.remedies, view.snapshot);
         let action = self.action.min(offers.len().saturating_sub(1));
-        Some(Shown { runbook, place, step, progress, offers, action, is_explained: self.is_explained })
+        Some(Shown {
+            runbook,
+            place,
+            step,
+            progress,
+            offers,
+            action,
+            is_explained: self.is_explained,
+            is_scan_awaited: self
+                .scan_began
+                .is_some_and(|at| view.snapshot.at.since(at) < SCAN_BEGINS_WITHIN),
+        })
     }
 
     /// The runbook that was chosen, else the one that was begun last, else the one that always applies.

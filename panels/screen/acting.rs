@@ -74,6 +74,7 @@ impl Screen {
                 if effects.iter().any(|effect| matches!(effect, Effect::Note(_))) {
                     self.say_kept("noted", shown);
                 }
+                effects.iter().for_each(|effect| self.panels[self.active].agreed(effect));
                 return effects;
             }
             Step::Filtered(text) => {

@@ -23,9 +23,7 @@ pub(super) fn shape(snapshot: &Snapshot) -> (Outcome, String) {
     };
     let newest = snapshot.signals.iter().filter_map(|signal| signal.now).map(|seen| seen.at).max();
     let age = newest.map_or_else(String::new, |at| format!(" ({})", age(at, snapshot.at)));
-    let objective = snapshot.report.symptom.as_ref().filter(|_| outcome == Outcome::Failed);
-    let objective = objective.map_or_else(String::new, |symptom| format!("; {}", symptom.sentence));
-    (outcome, format!("{}: {}{objective}{age}", shape_words(shape.kind), shape.sentence))
+    (outcome, format!("{}: {}{age}", shape_words(shape.kind), shape.sentence))
 }
 
 /// Which services and instances are hit: by the rules that see symptoms, and by the one that compares instances.

@@ -23,21 +23,27 @@ pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (O
     let is_meant = |subject: &Subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)));
     let asked = |row: &&RuleState| ids.iter().any(|id| id == row.rule) && is_meant(&row.subject);
     let rows: Vec<&RuleState> = snapshot.rules.iter().filter(asked).collect();
+    let (stale, fresh): (Vec<&RuleState>, Vec<&RuleState>) = {
+        let stale = stale(snapshot);
+        rows.iter()
+            .partition(|row| stale.iter().any(|old| *old == &row.subject || old.contains(&row.subject)))
+    };
     let of = |states: &[&str]| -> Vec<&RuleState> {
-        rows.iter().copied().filter(|row| states.contains(&row.state)).collect()
+        fresh.iter().copied().filter(|row| states.contains(&row.state)).collect()
     };
     let fired = [of(&["firing"]), of(&["ended"])].concat();
     if let Some(first) = fired.first() {
         return (Outcome::Failed, format!("{}{}", accused(first, snapshot), and_more(fired.len())));
     }
-    let blind = [of(&["pending"]), of(&["unknown"])].concat();
+    let blind = [of(&["pending"]), of(&["unknown"]), stale].concat();
     if let Some(first) = blind.first() {
         let same: Vec<&Subject> =
             blind.iter().filter(|row| row.detail == first.detail).map(|row| &row.subject).collect();
-        let why = match (first.state, first.detail.is_empty()) {
-            ("pending", _) => format!("{}, not yet for long enough to say", first.detail),
-            (_, true) => "nothing seen yet".to_owned(),
-            (_, false) => first.detail.to_string(),
+        let why = match first.state {
+            "pending" => format!("{}, not yet for long enough to say", first.detail),
+            "unknown" if first.detail.is_empty() => "nothing seen yet".to_owned(),
+            "unknown" => first.detail.to_string(),
+            _ => data_age(&first.subject, &snapshot.report).unwrap_or_else(|| "no data".to_owned()),
         };
         let others = and_more(blind.len() + 1 - same.len());
         return (Outcome::Unknown, format!("{} on {}: {why}{others}", first.rule, names(&same)));
@@ -47,6 +53,13 @@ pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (O
         return (Outcome::Unknown, nothing_to_watch(ids));
     }
     (Outcome::Passed, passed(ids, &rows, &snapshot.report))
+}
+
+/// Everything about which the newest data is stale, or of which there is none: no rule can be believed on it.
+fn stale(snapshot: &Snapshot) -> Vec<&Subject> {
+    let limit = snapshot.settings.stale_after().as_secs_f64();
+    let is_stale = |age: Option<f64>| age.is_none_or(|age| age > limit);
+    snapshot.report.verdicts.iter().filter(|row| is_stale(row.age_s)).map(|row| &row.subject).collect()
 }
 
 /// `redis/features#2: 23.9 MB/s out, flat at the link (25 MB/s) (since 14:06:55, data 1 s old)`.
