@@ -162,3 +162,6 @@ pub fn ranked<'a>(runbooks: &'a [Runbook], snapshot: &Snapshot) -> Vec<&'a Runbo
     });
     ranked
 }
+
+#[cfg(test)]
+mod tests;
