@@ -44,6 +44,7 @@ rules! {
     slow_instance "slow-instance"
     hit_but_slow "hit-but-slow"
     access_changed "access-changed"
+    skew "skew"
     surge "surge"
     retry_storm "retry-storm"
     self_slow "self-slow"

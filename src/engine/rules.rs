@@ -19,6 +19,7 @@ mod self_slow;
 mod shard_bandwidth;
 mod shard_hot;
 mod shard_saturated;
+mod skew;
 mod slow_commands;
 mod slow_instance;
 mod slow_to_answer;
@@ -53,6 +54,7 @@ pub static RULES: &[&Rule] = &[
     &slow_instance::RULE,
     &hit_but_slow::RULE,
     &access_changed::RULE,
+    &skew::RULE,
     &surge::RULE,
     &retry_storm::RULE,
     &self_slow::RULE,
