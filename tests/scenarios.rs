@@ -40,6 +40,7 @@ rules! {
     slow_commands "slow-commands"
     big_key "big-key"
     queue_not_compute "queue-not-compute"
+    network_path "network-path"
     declared_limit "declared-limit"
     slow_instance "slow-instance"
     hit_but_slow "hit-but-slow"
@@ -96,6 +97,7 @@ incidents! {
     late_node
     neighbour_on_the_host
     observer_lag
+    one_host_of_redis
     orders_fall
     orders_fall_and_nothing_shows_why
     orders_fall_with_latency
@@ -120,6 +122,7 @@ incidents! {
     two_hot_shards_of_three
     two_names_of_one_database
     victim_looks_worse
+    way_between_two_services
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod deviation;
 mod error_shift;
 mod hit_but_slow;
 mod latency_shift;
+mod network_path;
 mod node_unreachable;
 mod queue_not_compute;
 mod recent_change;
@@ -50,6 +51,7 @@ pub static RULES: &[&Rule] = &[
     &slow_commands::RULE,
     &big_key::RULE,
     &queue_not_compute::RULE,
+    &network_path::RULE,
     &declared_limit::RULE,
     &slow_instance::RULE,
     &hit_but_slow::RULE,

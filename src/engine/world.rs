@@ -234,6 +234,12 @@ impl World {
         hosts.and_then(|hosts| hosts.get(host_of(node))).map_or(&[], Vec::as_slice)
     }
 
+    /// The nodes of a deployment by their host.
+    pub fn nodes_by_host(&self, cluster: &Subject) -> &BTreeMap<String, Vec<Subject>> {
+        const NONE: &BTreeMap<String, Vec<Subject>> = &BTreeMap::new();
+        self.hosts.get(cluster).unwrap_or(NONE)
+    }
+
     /// The slow logs of all nodes.
     pub fn slow_logs(&self) -> &SlowLogs {
         &self.slow

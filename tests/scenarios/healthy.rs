@@ -68,8 +68,11 @@ pub(crate) fn nodes(case: &Case, shard: usize) -> Vec<Subject> {
     let shard_subject = Subject::component(Kind::Redis, "features").shard(shard);
     (0..=case.replicas)
         .map(|node| {
-            let address = if case.one_host {
-                format!("10.0.0.1:{}", 7000 + shard * (case.replicas + 1) + node)
+            let port = 7000 + shard * (case.replicas + 1) + node;
+            let address = if let Some(hosts) = case.hosts {
+                format!("10.0.9.{}:{port}", shard % hosts + 1)
+            } else if case.one_host {
+                format!("10.0.0.1:{port}")
             } else {
                 format!("10.0.{shard}.{}:6379", node + 1)
             };

@@ -33,6 +33,8 @@ pub(crate) struct Case {
     /// All nodes on one host instead of one host each.
     #[serde(default)]
     pub(crate) one_host: bool,
+    /// The shards in turn on this many hosts, each with its replicas on its own.
+    pub(crate) hosts: Option<usize>,
     /// Components that are neither declared nor there.
     #[serde(default)]
     pub(crate) absent: Vec<Subject>,

@@ -3,8 +3,9 @@
 use super::{Breach, Judgement, Limits, Nature, RULES, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
 use crate::measured::Measured;
-use crate::metric::{Bad, MetricName, OWN_COST, Unit};
+use crate::metric::{MetricName, OWN_COST, Unit};
 use crate::quantity::{show, times};
+use crate::ranking::{Meaning, Nature as Named, Worse};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::subject::{Kind, Subject};
@@ -15,8 +16,9 @@ pub(super) static RULE: Rule = Rule {
     title: "a dependency's own numbers are not as they usually are",
     doc: "While callers suffer, a level or a rate of a database, log, pipeline or host is at least 6 robust \
           standard deviations and half its healthy value away from that: the declared one, that of earlier \
-          runs, of this run before the incident, or a counter's lifetime. Which way is worse is known only of \
-          the metrics that Headwater knows; of the others both ways count. It names no mechanism: it says where \
+          runs, of this run before the incident, or a counter's lifetime. Which way is worse follows from a \
+          metric's row or from the words of its name, else both ways count; counts of requests are left out, because \
+          who waits asks less. It names no mechanism: it says where \
           to look when nothing better is known, and convicts nobody.",
     next: "see what changed there since it began; declare 'alerts' for the numbers that matter, and they convict",
     watches: Watches::Those {
@@ -117,6 +119,10 @@ fn numbers(scene: &Scene<'_>, component: &Subject) -> Vec<Measured> {
             if matches!(metric, MetricName::Known(known) if OWN_COST.contains(known)) {
                 continue;
             }
+            // Traffic is an effect more often than a cause: who waits asks less.
+            if Named::of(metric.as_str()).meaning == Meaning::Requests {
+                continue;
+            }
             let Some(seen) = scene.present_part(instance, metric, part) else { continue };
             numbers.push(Measured {
                 seen,
@@ -136,9 +142,9 @@ fn score(measured: &Measured, usual: Baseline) -> f64 {
         .max(usual.typical.abs() * LEAST_SPREAD)
         .max(LEAST_FROM_ZERO * LEAST_SPREAD);
     let z = (measured.seen.value - usual.typical) / scale;
-    match measured.metric.bad() {
-        Bad::High => z,
-        Bad::Low => -z,
-        Bad::Neither => z.abs(),
+    match Named::of(measured.metric.as_str()).worse {
+        Worse::Up => z,
+        Worse::Down => -z,
+        Worse::Either => z.abs(),
     }
 }
