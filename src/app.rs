@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
 use crate::sources::calls::spawn_imports;
+use crate::sources::changes::spawn_changes;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle};
@@ -83,6 +84,13 @@ impl App {
         }
         match spawn_imports(&config.imports, &outlet) {
             Ok(imports) => tasks.extend(imports),
+            Err(error) => {
+                outlet.stop.cancel();
+                return Err(error);
+            }
+        }
+        match spawn_changes(&config.changes, &outlet) {
+            Ok(changes) => tasks.extend(changes),
             Err(error) => {
                 outlet.stop.cancel();
                 return Err(error);

@@ -3,6 +3,7 @@
 //! It comes from one TOML file or from bare targets on the command line; secrets come from the environment or
 //! from files and are never printed.
 
+mod changes;
 mod example;
 mod file;
 mod health;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_engine::Settings;
 
+use crate::sources::changes::ChangesSpec;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::redis::RedisSpec;
 
@@ -48,6 +50,8 @@ pub struct Config {
     pub metrics: Vec<MetricsSpec>,
     /// Imports of who calls whom. A broken file is one of them: it stops nothing.
     pub imports: Vec<Import>,
+    /// Sources of changes.
+    pub changes: Vec<ChangesSpec>,
     file: file::ConfigFile,
 }
 

@@ -5,6 +5,7 @@
 //! late and still waited for, and jittered, capped backoff while the target gives nothing.
 
 pub mod calls;
+pub mod changes;
 mod manners;
 pub mod metrics;
 pub mod observer;
@@ -44,6 +45,11 @@ pub trait Source: Send + 'static {
     fn retries_refusals(&self) -> bool {
         false
     }
+
+    /// Whether it is asked less often while it gives nothing; what costs nobody anything need not be.
+    fn backs_off(&self) -> bool {
+        true
+    }
 }
 
 /// Where readings go, and how sources are told to stop.
@@ -75,11 +81,13 @@ async fn run(source: &mut impl Source, interval: Duration, outlet: &Outlet) {
         tokio::time::sleep(manners.wandering()).await;
         let reading = ask_watching_the_clock(source, interval, outlet).await;
         let next = manners.after(&reading);
+        let is_cheap = !source.backs_off() && !reading.faults.is_empty();
         if outlet.readings.send(reading).await.is_err() {
             return;
         }
         match next {
             Next::Tick => {}
+            Next::After(_) if is_cheap => {}
             Next::After(pause) => ticks.reset_after(pause),
             Next::Never => return,
         }

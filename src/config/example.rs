@@ -88,6 +88,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
         graph: file.graph.clone(),
+        changes: file.changes.clone(),
         component: settings
             .components
             .iter()

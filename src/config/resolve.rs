@@ -81,6 +81,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     super::health::complain_of_aliases(&file.component, &components, &mut document);
     super::undeclared::complain_of_misspelt(&file.component, &components, &mut document);
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
+    let changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
@@ -90,7 +91,10 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, imports, file })
+    for url in file.changes.iter_mut().filter_map(|table| table.url.as_mut()) {
+        *url = without_secrets(url);
+    }
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, imports, changes, file })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.

@@ -1,0 +1,9 @@
+//! Any bytes as what tells of changes: a line of JSON, a JSON document, the log of git.
+//!
+//! `cargo +nightly fuzz run changes fuzz/corpus/changes fuzz/seeds/changes`
+#![no_main]
+
+use headwater::sources::changes::decode::read_everything;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| read_everything(bytes));
