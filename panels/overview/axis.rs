@@ -10,6 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use crate::changes::marks;
 use crate::palette::{ColorRole, Palette};
 use crate::time_bins::TimeBins;
 use crate::title;
@@ -19,6 +20,9 @@ const SPAN: Duration = Duration::from_secs(600);
 
 /// Longer than any two frames are apart that were said without a break.
 const FRAMES_APART: Duration = Duration::from_secs(15);
+
+/// Characters of what somebody wrote that stand beside its sign.
+const SHORT: usize = 16;
 
 /// What was said in a cell, the worst of it: glyph, word, colour.
 type Said = (&'static str, &'static str, ColorRole);
@@ -140,8 +144,12 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
             NoteKind::Runbook | NoteKind::Step => "r",
             NoteKind::Remedy => "d",
         };
-        let short: String = note.text.chars().take(16).collect();
+        let short: String = note.text.chars().take(SHORT).collect();
         events.push((act.at, glyph, format!(" {short}"), ColorRole::Mark));
+    }
+    for change in snapshot.changes.iter().rev() {
+        let short: String = change.title.as_str().chars().take(SHORT).collect();
+        events.push((change.at, marks::GLYPH, format!(" {short}"), ColorRole::Mark));
     }
     let kept = snapshot.timeline.first().map_or(bins.first, |frame| frame.at).max(bins.first);
     events.push((kept, "", kept.clock(), ColorRole::Faint));

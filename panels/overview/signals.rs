@@ -13,6 +13,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
+use crate::changes::marks;
 use crate::gauge::{multiple, value};
 use crate::palette::{ColorRole, Palette};
 use crate::time_bins::TimeBins;
@@ -44,6 +45,8 @@ pub(super) fn draw(snapshot: &Snapshot, palette: &Palette, area: Rect, buffer: &
     let area = area.intersection(buffer.area);
     let minutes = SPAN.as_secs() / 60;
     title::draw("Five signals", &format!("{minutes} min"), palette, area, buffer);
+    let (curve, bins) = curve(snapshot, Rect { height: 1.min(area.height), ..area });
+    marks::draw(snapshot, |at| bins.place(at), palette, curve, buffer);
     let five = snapshot.signals.iter().filter(|signal| signal.row.is_one_of_five);
     let each = (area.height.saturating_sub(1) / COUNT).clamp(1, MOST_ROWS_EACH);
     let places = (area.top().saturating_add(1)..area.bottom()).step_by(usize::from(each));
@@ -75,9 +78,7 @@ fn draw_one(signal: &Signal, snapshot: &Snapshot, palette: &Palette, row: Rect, 
         put(&usual, last(&mut left, USUAL), palette.style(ColorRole::Faint), false, buffer);
     }
     put(&times, last(&mut left, MULTIPLE), palette.style(ColorRole::Guilty), true, buffer);
-    let curve = Rect { width: left.width.saturating_sub(1), ..left };
-    let from = snapshot.began.max(snapshot.at - SPAN);
-    let bins = TimeBins::covering(from, snapshot.at, usize::from(curve.width));
+    let (curve, bins) = curve(snapshot, row);
     let values = bins.worst(&signal.trace, snapshot.at, signal.row.bad);
     let highest = values.iter().flatten().copied().fold(0.0, f64::max);
     let ceiling = match signal.row.bad {
@@ -89,6 +90,20 @@ fn draw_one(signal: &Signal, snapshot: &Snapshot, palette: &Palette, row: Rect, 
         .glyphs(palette.glyphs)
         .style(palette.style(ColorRole::Trend))
         .render(curve, buffer);
+}
+
+/// Where the curve of a signal stands in its row, the same for all, and what its cells stand for.
+fn curve(snapshot: &Snapshot, row: Rect) -> (Rect, TimeBins) {
+    let mut left = row;
+    taken(&mut left, NAME + 1);
+    taken(&mut left, VALUE + 1);
+    if row.width >= WITH_USUAL {
+        last(&mut left, USUAL);
+    }
+    last(&mut left, MULTIPLE);
+    let curve = Rect { width: left.width.saturating_sub(1), ..left };
+    let from = snapshot.began.max(snapshot.at - SPAN);
+    (curve, TimeBins::covering(from, snapshot.at, usize::from(curve.width)))
 }
 
 /// Cuts so many cells off the left of a row.

@@ -17,6 +17,7 @@ use super::told::{self, Told};
 use super::{Shards, put, row_of};
 use crate::action::Action;
 use crate::big_key_scan::{scan_of, share};
+use crate::changes::marks;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, View};
 
@@ -143,7 +144,7 @@ fn draw_trend(view: &View<'_>, primary: &Line, area: Rect, buffer: &mut Buffer) 
     draw_axis(view, primary, rest, buffer);
 }
 
-/// When the first cell begins, the marks, and when the last cell ends.
+/// When the first cell begins, the changes, the marks, and when the last cell ends.
 fn draw_axis(view: &View<'_>, line: &Line, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
     if area.is_empty() {
@@ -157,6 +158,7 @@ fn draw_axis(view: &View<'_>, line: &Line, area: Rect, buffer: &mut Buffer) {
     if let Some(x) = area.right().checked_sub(end.len() as u16).filter(|x| *x > area.x + 9) {
         buffer.set_stringn(x, area.y, end, width, faint);
     }
+    marks::draw(view.snapshot, |at| bins.place(at), view.palette, area, buffer);
     for act in view.snapshot.acts.iter() {
         let place = bins.place(act.at).and_then(|place| u16::try_from(place).ok());
         if let Some(x) = place.map(|place| area.x.saturating_add(place)).filter(|x| *x < area.right()) {

@@ -16,6 +16,7 @@ use super::line::{Line, NAME_ROOM};
 use super::rows::{give_strips, has_link, lens_of, shard_rows};
 use super::{Shards, row_of};
 use crate::action::Action;
+use crate::changes::marks;
 use crate::data_state::DataState;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
@@ -87,6 +88,9 @@ impl Shards {
             self.draw_foot(view, &lines, foot, buffer);
         }
         self.list.draw(&lines, view, rest, buffer);
+        let bins = lines.first().map(|line| line.strip.bins);
+        let head = self.list.head_of(columns::STRIP);
+        marks::draw(view.snapshot, |at| bins?.place(at), view.palette, head, buffer);
     }
 
     /// A line for each deployment, then for each that is awaited; what there is no room for is counted.

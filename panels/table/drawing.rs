@@ -55,6 +55,14 @@ impl<R: Row> Table<R> {
         found.map_or(0, |(_, _, cells)| *cells)
     }
 
+    /// Where the head of this field's column was drawn last; empty when it was not.
+    pub fn head_of(&self, field: &str) -> Rect {
+        let places = self.layout(self.area.width);
+        let found = places.iter().find(|(place, ..)| self.columns[*place].field.name == field);
+        let Some((_, x, width)) = found.filter(|_| !self.area.is_empty()) else { return Rect::ZERO };
+        Rect { x: self.area.x + x, y: self.area.y, width: *width, height: 1 }
+    }
+
     fn draw_head(&self, places: &[(usize, u16, u16)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let style = view.palette.style(ColorRole::Label);
         for (place, x, width) in places {
