@@ -2,6 +2,7 @@
 
 pub(crate) mod marks;
 mod row;
+mod span;
 
 use headwater_engine::Subject;
 use headwater_engine::filter::{FieldKind, FieldRow, Filter};
@@ -18,6 +19,7 @@ use crate::sentences::draw_sentences;
 use crate::table::{Cell, Column, Row, Table, Width};
 use crate::title;
 use row::{Line, rows};
+use span::Span;
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -37,36 +39,6 @@ const WITH_TOLD: u16 = 9;
 
 /// The most rows of the latter.
 const MOST_TOLD: u16 = 4;
-
-/// How far back is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Span {
-    Day,
-    Week,
-}
-
-impl Span {
-    const fn days(self) -> u64 {
-        match self {
-            Self::Day => 1,
-            Self::Week => 7,
-        }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-        }
-    }
-
-    const fn other(self) -> Self {
-        match self {
-            Self::Day => Self::Week,
-            Self::Week => Self::Day,
-        }
-    }
-}
 
 struct Changes {
     table: Table<Line>,

@@ -80,8 +80,7 @@ pub fn spawn_changes(
     specs: &[ChangesSpec],
     outlet: &Outlet,
 ) -> Result<Vec<JoinHandle<()>>, MetricsSpecError> {
-    let source = |spec| Ok(ChangesSource::new(spec)?);
-    let sources = specs.iter().map(source).collect::<Result<Vec<ChangesSource>, MetricsSpecError>>()?;
+    let sources = specs.iter().map(ChangesSource::new).collect::<Result<Vec<_>, _>>()?;
     let spawned = sources.into_iter().map(|source| {
         let every = source.every();
         spawn(source, every, outlet.clone())

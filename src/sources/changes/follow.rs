@@ -131,8 +131,7 @@ impl Place {
         let mut bytes = vec![];
         (&mut self.file).take(MOST_AT_ONCE).read_to_end(&mut bytes)?;
         self.offset += bytes.len() as u64;
-        let mut pieces = bytes.split_inclusive(|byte| *byte == b'\n').peekable();
-        while let Some(piece) = pieces.next() {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let is_whole = piece.ends_with(b"\n");
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
             if !self.is_skipping {
