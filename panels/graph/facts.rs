@@ -1,5 +1,6 @@
 //! What is known of each component and of each call, as the pictures need it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::flow::{Flow, SeenBy, critical_calls};
@@ -19,7 +20,12 @@ pub(super) struct Facts<'a> {
     flows: BTreeMap<(&'a Subject, &'a Subject), &'a Flow>,
     /// The calls from the symptom down to the first suspect.
     critical: BTreeSet<(Subject, Subject)>,
+    /// What was worked out before: the numbers of a deployment are looked up shard by shard.
+    states: RefCell<BTreeMap<Subject, State>>,
 }
+
+/// The second row of a box: the verdict's word, and the number that tells most where there is one.
+type State = (&'static str, Option<String>);
 
 impl<'a> Facts<'a> {
     pub(super) fn new(snapshot: &'a Snapshot) -> Self {
@@ -28,6 +34,7 @@ impl<'a> Facts<'a> {
             verdicts: snapshot.report.verdicts.iter().map(|row| (&row.subject, row)).collect(),
             flows: snapshot.flows.iter().map(|flow| ((&flow.caller, &flow.callee), flow)).collect(),
             critical: critical_calls(&snapshot.report, &snapshot.graph),
+            states: RefCell::default(),
         }
     }
 
@@ -58,11 +65,16 @@ impl<'a> Facts<'a> {
         suspect.or(symptom).map(Subject::component_of)
     }
 
-    /// The second row of a box: the verdict's word, and the number that tells most where it fits.
-    pub(super) fn state(&self, subject: &Subject) -> (&'static str, Option<String>) {
-        let word = verdict_word(self.verdict(subject));
+    /// The second row of a box.
+    pub(super) fn state(&self, subject: &Subject) -> State {
+        if let Some(known) = self.states.borrow().get(subject) {
+            return known.clone();
+        }
         let row = self.row(subject).filter(|row| row.age_s.is_some());
-        (word, row.and_then(|row| facts(row, self.snapshot).into_iter().next()).map(|(text, _)| text))
+        let number = row.and_then(|row| facts(row, self.snapshot).into_iter().next()).map(|(text, _)| text);
+        let state = (verdict_word(self.verdict(subject)), number);
+        self.states.borrow_mut().insert(subject.clone(), state.clone());
+        state
     }
 
     /// The cells that a box would like.

@@ -14,6 +14,9 @@ const GAPS: [u16; 3] = [2, 1, 0];
 const NARROWEST: u16 = 15;
 const WIDEST: u16 = 30;
 
+/// No layer with its way to the next is narrower: "? x", a blank, a lane, the head of an arrow, a blank.
+const LEAST_LAYER: usize = 7;
+
 /// Cells between two layers beside the lanes: a blank, the head of an arrow, a blank.
 const BESIDE_LANES: u16 = 3;
 
@@ -45,6 +48,15 @@ pub(super) struct Line {
 impl Picture {
     /// The picture of a layout in an area, with boxes as wide as `width` says; `None` when there is no room.
     pub(super) fn plan(layout: &Layout, width: impl Fn(&Subject) -> u16, area: Rect) -> Option<Self> {
+        // Most large graphs need no look at their lines to see that there is no room.
+        let boxes =
+            |slots: &Vec<Slot>| slots.iter().filter(|slot| matches!(slot, Slot::Component(_))).count();
+        let highest = layout.layers.iter().map(boxes).max().unwrap_or(0) * usize::from(BOX);
+        if highest > usize::from(area.height)
+            || layout.layers.len() * LEAST_LAYER > usize::from(area.width) + 4
+        {
+            return None;
+        }
         let columns = Columns::plan(layout, &width, area)?;
         let rows = rows(layout, area)?;
         let mut picture = Self::default();

@@ -1,8 +1,5 @@
 //! The dependencies, each with its verdict and the numbers that tell most of its kind.
 
-use std::collections::BTreeSet;
-
-use headwater_engine::graph::Graph;
 use headwater_engine::metric::{
     ERRORS, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
 };
@@ -32,8 +29,7 @@ const LEAST_REASON: u16 = 14;
 pub(super) fn rows(snapshot: &Snapshot) -> Vec<&SubjectVerdict> {
     let mut rows: Vec<&SubjectVerdict> =
         snapshot.report.verdicts.iter().filter(|row| row.subject.is_component()).collect();
-    let seen: BTreeSet<Subject> = rows.iter().map(|row| row.subject.clone()).collect();
-    let order = Graph::new(&snapshot.settings, &seen).dependencies_first();
+    let order = snapshot.graph.dependencies_first();
     rows.sort_by_key(|row| order.iter().position(|subject| *subject == row.subject));
     rows
 }
