@@ -73,8 +73,8 @@ impl World {
             // An answer of any kind, a refusal too, ends the waiting for it.
             state.late_since = None;
         }
-        let is_whole = |event: &Event| matches!(event, Event::Topology(_) | Event::Calls(_));
-        if reading.events.iter().any(is_whole) && reading.faults.is_empty() {
+        if reading.events.iter().any(|event| matches!(event, Event::Topology(_))) && reading.faults.is_empty()
+        {
             state.fault = None;
         }
         if reading.source.kind().only_tells() {
