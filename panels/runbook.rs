@@ -276,3 +276,6 @@ fn copy(shown: &Shown<'_>) -> Outcome {
         None => Outcome::Ignored,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -137,6 +137,10 @@ fn wrong_arguments_are_64_with_the_fix() {
         (&["replay", "/nonexistent/\x1b[31m"], "recording '/nonexistent/\u{fffd}[31m' cannot be used"),
         (&["replay", &not_ours], "is not a recording of headwater"),
         (&["replay", &not_ours, "--speed=-1"], "is not a speed"),
+        (&["runbook", "show", "hot-shart"], "unknown runbook 'hot-shart': did you mean 'hot-shard'?"),
+        (&["runbook", "check", "/nonexistent"], "/nonexistent: cannot be read"),
+        (&["demo", "--walkthrough", "--for", "1s"], "'--walkthrough' needs a screen"),
+        (&["replay", &not_ours, "--walkthrough"], "'--walkthrough' needs a screen"),
         (&["explain", "shard-hott"], "unknown rule 'shard-hott': did you mean 'shard-hot'?"),
         (&["keys", "big", "redis://h", "--budget", "200%"], "write a share of one core such as '1%'"),
         (&["keys", "place", "redis://h"], "no key"),
@@ -565,4 +569,45 @@ fn healthy_values_are_saved_for_their_owner_alone() {
     assert_eq!(saved.permissions().mode() & 0o777, 0o600);
     let again = home.run(&["triage", "--config", &config, "--for", "4s", "--baselines", &file]);
     assert_eq!((again.code, again.err.as_str()), (Some(0), ""), "{again:?}");
+}
+
+#[test]
+fn runbooks_are_listed_shown_and_checked_and_a_broken_one_costs_nothing_else() {
+    let home = Home::new();
+    let listed = home.run(&["runbook", "list"]);
+    assert_eq!((listed.code, listed.err.as_str()), (Some(0), ""), "{listed:?}");
+    assert!(listed.out.starts_with("dependencies-first"), "{}", listed.out);
+    let rows = home.run(&["runbook", "list", "--format", "json"]).json();
+    let ids: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert!(ids.contains(&"hot-shard") && ids.contains(&"slow-own-code"), "{ids:?}");
+
+    let shown = home.run(&["runbook", "show", "hot-shard"]);
+    for part in ["Which key", "risk: ", "undo: ", "avoid", "redis-cli"] {
+        assert!(shown.out.contains(part), "'{part}' in\n{}", shown.out);
+    }
+    let value = home.run(&["runbook", "show", "hot-shard", "--format", "json"]).json();
+    assert_eq!(value["runbook"]["step"][0]["id"], "1");
+    assert!(value["remedies"].as_array().is_some_and(|remedies| !remedies.is_empty()));
+
+    // What is printed as TOML is a runbook to begin with.
+    let text = home.run(&["runbook", "show", "dependencies-first", "--format", "toml"]).out;
+    let own = home.file("mine.toml", &text);
+    let checked = home.run(&["runbook", "check", &own]);
+    assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""), "{checked:?}");
+    assert!(checked.out.contains("right: 'Dependencies first', 14 steps"), "{}", checked.out);
+
+    let broken = home.file("broken.toml", &text.replacen("slow-to-answer", "slow-to-anser", 1));
+    let checked = home.run(&["runbook", "check", &broken]);
+    assert_eq!(checked.code, Some(64));
+    let told = "unknown rule 'slow-to-anser': did you mean 'slow-to-answer'?";
+    assert!(checked.err.contains("broken.toml:") && checked.err.contains(told), "{}", checked.err);
+
+    let folder = home.path("headwater/runbooks");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(&broken, format!("{folder}/broken.toml")).unwrap();
+    std::fs::copy(&own, format!("{folder}/mine.toml")).unwrap();
+    let listed = home.run(&["runbook", "list"]);
+    assert_eq!(listed.code, Some(0));
+    assert!(listed.out.contains("mine") && listed.out.contains("hot-shard"), "{}", listed.out);
+    assert!(listed.err.contains("left out: ") && listed.err.contains(told), "{}", listed.err);
 }

@@ -64,7 +64,7 @@ fn saved(home: &TempDir, ending: &str) -> PathBuf {
     let entries = std::fs::read_dir(home.path()).expect("the folder is there").flatten();
     let mut files = entries.map(|entry| entry.path());
     let file = files.find(|path| path.extension().is_some_and(|extension| extension == ending));
-    file.unwrap_or_else(|| panic!("no report with the ending '{ending}'"))
+    file.expect("a report with this ending")
 }
 
 /// Waits until something has changed, and stands: a frame may come in pieces.
@@ -85,18 +85,20 @@ fn is_written(screen: &str) -> bool {
 
 /// Presses what is asked for until a report is written.
 fn follow(terminal: &mut Terminal) {
-    for _ in 0..MOST_KEYS {
+    let mut pressed = 0;
+    loop {
         let screen = terminal.contents();
         if is_written(&screen) {
             return;
         }
         // Where no key is asked for, something is waited for.
         if let Some(keys) = asked(&screen) {
+            pressed += 1;
+            assert!(pressed <= MOST_KEYS, "{MOST_KEYS} keys led nowhere; the screen shows:\n{screen}");
             terminal.press(&keys);
         }
         until_changed(terminal, &screen);
     }
-    panic!("{MOST_KEYS} keys led nowhere; the screen shows:\n{}", terminal.contents());
 }
 
 /// What the write-up must hold: the shard, the key, the action, and each step with its time.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
+use headwater_engine::runbook::{Recovery, recovery};
 use headwater_engine::wording::{
     address, chain, confidence_word, evidence, headline_of, innocents, keys, names, shape_words, span,
     troubles, unjudged, verdict_word,
@@ -39,6 +40,9 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
     } else if report.conclusion != Conclusion::NoTarget {
         let text = format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence);
         lines.push(Line::new(Weight::Account, "callers", text));
+    }
+    if let Recovery::Recovered { told, .. } = recovery(snapshot) {
+        lines.push(Line::new(Weight::Core, "o well", told).colored(ColorRole::Innocent));
     }
     let innocent = innocent_rows(report).into_iter();
     lines.extend(innocent.map(|row| Line::new(Weight::Whole, "innocent", row).colored(ColorRole::Innocent)));

@@ -68,6 +68,8 @@ impl Panel for Understudy {
                 return Outcome::Wants(Intent::Ask(question.into(), effect));
             }
             Action::Compare => return Outcome::Refused("there is nothing to compare with".into()),
+            Action::Skip => return Outcome::Wants(Intent::AskText("why is it left out?".into())),
+            Action::Explain => return Outcome::Wants(Intent::Look("rules", Some("state = firing".into()))),
             Action::Group => return Outcome::Wants(Intent::Show("rules", None)),
             _ => return self.table.act(action, LINES),
         }
@@ -76,6 +78,10 @@ impl Panel for Understudy {
 
     fn actions(&self) -> &'static [Action] {
         &[Action::Scan, Action::Compare]
+    }
+
+    fn typed(&mut self, text: &str, _view: &View<'_>) -> Outcome {
+        Outcome::Wants(Intent::Do(Effect::Note(text.to_owned())))
     }
 
     fn fields(&self) -> Vec<FieldRow> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::reading::{ActKind, Change, StepAct};
 use crate::report::Report;
+use crate::runbook::recovery;
 use crate::snapshot::Snapshot;
 use crate::time::Moment;
 
@@ -28,6 +29,9 @@ pub struct WriteUp {
     pub report: Report,
     /// What wrote it.
     pub versions: Versions,
+    /// Whether callers have again what they had before: `recovered since 14:12:07 (...)`, `not yet: ...`.
+    #[serde(default)]
+    pub recovery: String,
     /// The first moment that it tells of.
     pub from: Moment,
     /// How it went, in the order of time.
@@ -70,6 +74,7 @@ impl WriteUp {
         let changes = || snapshot.changes.iter().filter(move |change| change.at >= earliest_change);
         Self {
             versions,
+            recovery: recovery(snapshot).sentence(),
             from,
             timeline: story::of(snapshot, from, changes()),
             steps: steps(snapshot),

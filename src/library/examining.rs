@@ -162,3 +162,169 @@ fn words(text: &str, path: &[&str], document: &mut Document<'_>) {
         document.complain(path, unknown_name("placeholder", name, &names));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{built_in, read};
+    use super::*;
+
+    fn complaints(text: &str) -> Vec<String> {
+        let error = read::<Runbook>(text, "x", "x.toml", &built_in()).expect_err(text);
+        error.to_string().lines().map(|line| line.replacen("x.toml:", "", 1)).collect()
+    }
+
+    /// A right runbook; each test makes one line of it wrong.
+    const RIGHT: &str = r#"title = "x"
+about = "y"
+when = ["shard-bandwidth"]
+
+[[step]]
+id = "1"
+title = "a"
+question = "is {key} big?"
+why = "w"
+panel = "shards"
+filter = "link > 70 %"
+good = "g"
+if_bad = "b"
+if_good = "c"
+bad_leads_to = "2"
+remedies = ["local-cache"]
+
+[[step.check]]
+says = "quick"
+expect = "redis.answer_time < 5 ms"
+on = "redis/*"
+
+[[step]]
+id = "2"
+title = "a"
+question = "q"
+why = "w"
+panel = "overview"
+good = "g"
+if_bad = "b"
+if_good = "c"
+
+[[step.check]]
+says = "clear"
+rules = ["big-key"]
+"#;
+
+    #[test]
+    fn every_mistake_is_told_with_its_line_its_key_and_what_was_meant() {
+        assert!(read::<Runbook>(RIGHT, "x", "x.toml", &built_in()).is_ok());
+        for (right, wrong, complaint) in [
+            (
+                "shard-bandwidth",
+                "shard-bandwith",
+                "3: unknown rule 'shard-bandwith': did you mean 'shard-bandwidth'?",
+            ),
+            ("id = \"1\"", "id = \"step one\"", "6: 'id' = 'step one' is no id"),
+            ("{key}", "{kee}", "8: unknown placeholder 'kee': did you mean 'key'?"),
+            ("why = \"w\"", "why = \" \"", "9: 'why' = ' ' is empty"),
+            ("panel = \"shards\"", "panel = \"shard\"", "10: unknown panel 'shard': did you mean 'shards'?"),
+            ("panel = \"shards\"", "panel = \"runbook\"", "10: unknown panel 'runbook'"),
+            (
+                "link > 70",
+                "lnk > 70",
+                "11: 'filter' = 'lnk > 70 %' makes no sense on panel 'shards': column 1: there is no field 'lnk'",
+            ),
+            ("bad_leads_to = \"2\"", "bad_leads_to = \"3\"", "15: unknown step '3'"),
+            ("bad_leads_to = \"2\"", "bad_leads_to = \"1\"", "15: 'bad_leads_to' = '1' is this very step"),
+            ("local-cache", "local-cash", "16: unknown action 'local-cash': did you mean 'local-cache'?"),
+            (
+                "answer_time < 5 ms",
+                "answer_time < 5 MB",
+                "20: 'expect' = 'redis.answer_time < 5 MB' makes no sense: column 23: bytes do not fit",
+            ),
+            ("on = \"redis/*\"", "on = \"a b = c\"", "21: 'on' = 'a b = c' is no pattern of subjects"),
+            (
+                "on = \"redis/*\"",
+                "asks = \"recovery\"",
+                "19: a check has exactly one of 'rules', 'expect' and 'asks'",
+            ),
+            ("id = \"2\"", "id = \"1\"", "24: 'id' = '1' is the id of an earlier step already"),
+            ("big-key", "big-keys", "35: unknown rule 'big-keys': did you mean 'big-key'?"),
+            (
+                "if_good = \"c\"\nbad",
+                "if_godo = \"c\"\nbad",
+                "14: unknown key 'if_godo': did you mean 'if_good'?",
+            ),
+            ("about = \"y\"", "about = 5", "2: 'about' = '5' is not a text"),
+        ] {
+            let found = complaints(&RIGHT.replacen(right, wrong, 1));
+            assert!(found.iter().any(|line| line.starts_with(complaint)), "{complaint}\n{found:#?}");
+        }
+        assert!(complaints("title = \"x\"\nabout = \"y\"\nstep = []\n")[0].contains("needs steps"));
+        let without_checks = RIGHT.replace("[[step.check]]\nsays = \"clear\"\nrules = [\"big-key\"]\n", "");
+        assert_eq!(complaints(&without_checks), ["24: step '2' needs a check: write [[step.check]]"]);
+    }
+
+    #[test]
+    fn an_action_needs_its_effect_its_risk_and_its_undo() {
+        let right = "text = \"t\"\neffect = \"e\"\nrisk = \"r\"\nundo = \"u\"\nreversible = true\n";
+        let read = |text: &str| read::<Remedy>(text, "x", "x.toml", &Library::default());
+        assert!(read(right).is_ok());
+        for key in ["effect", "risk", "undo"] {
+            let without: String =
+                right.lines().filter(|line| !line.starts_with(key)).map(|l| format!("{l}\n")).collect();
+            let told = read(&without).unwrap_err().to_string();
+            assert!(told.contains(key), "{told}");
+        }
+        let told = read(&format!("{right}for = [\"big-kye\"]\n")).unwrap_err().to_string();
+        assert_eq!(told, "x.toml:6: unknown rule 'big-kye': did you mean 'big-key'?");
+    }
+
+    #[test]
+    fn what_is_built_in_fits_together() {
+        let library = built_in();
+        let ids: Vec<&str> = library.runbooks[0].steps.iter().map(|step| step.id.as_str()).collect();
+        assert_eq!(library.runbooks[0].id, "dependencies-first");
+        let walk = ["0", "1", "2.1", "2.2", "2.3", "2.4", "2.5", "3", "4", "5", "6", "7", "8", "9"];
+        assert_eq!(ids, walk);
+        for remedy in &library.remedies {
+            let named =
+                |runbook: &Runbook| runbook.steps.iter().any(|step| step.remedies.contains(&remedy.id));
+            assert!(library.runbooks.iter().any(named), "nobody names '{}'", remedy.id);
+        }
+        // A mechanism that can convict has something that stops it.
+        for rule in RULES.iter().filter(|rule| rule.nature == headwater_engine::rules::Nature::Mechanism) {
+            let helps = |remedy: &Remedy| remedy.against.iter().any(|id| id == rule.id);
+            assert!(library.remedies.iter().any(helps), "nothing helps against '{}'", rule.id);
+        }
+    }
+
+    #[test]
+    fn no_text_of_a_runbook_steers_a_terminal_or_runs_a_second_command() {
+        let text = RIGHT.replacen("why = \"w\"", "why = \"a\\u001b[2Jb\"", 1);
+        let runbook = read::<Runbook>(&text, "x", "x.toml", &built_in()).unwrap();
+        assert_eq!(runbook.steps[0].why, "a\u{fffd}[2Jb");
+        let remedy = "text = \"t\"\neffect = \"e\"\nrisk = \"r\"\nundo = \"u\"\nreversible = true\ncommand = \"ls\\nrm x\"\n";
+        let remedy = read::<Remedy>(remedy, "x", "x.toml", &Library::default()).unwrap();
+        assert_eq!(remedy.command.as_deref(), Some("ls rm x"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_text_is_read_or_complained_of(
+            line in 0_usize..36,
+            piece in "[a-z=\\[\\]{}\"'<>0-9. %*\\\\é\n]{0,30}",
+            cut in 0_usize..900,
+        ) {
+            let mut lines: Vec<&str> = RIGHT.lines().collect();
+            if line < lines.len() {
+                lines[line] = &piece;
+            }
+            let text = lines.join("\n");
+            for text in [text.as_str(), RIGHT.get(..cut).unwrap_or(RIGHT), piece.as_str()] {
+                if let Err(error) = read::<Runbook>(text, "x", "x.toml", &Library::default()) {
+                    prop_assert!(!error.problems.is_empty());
+                }
+            }
+        }
+    }
+}

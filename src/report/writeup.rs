@@ -41,6 +41,7 @@ pub fn json(written: &WriteUp) -> String {
 }
 
 fn rest(out: &mut String, written: &WriteUp) -> std::fmt::Result {
+    writeln!(out, "**Recovery:** {}\n", escaped(&written.recovery))?;
     story(out, &written.timeline)?;
     steps(out, &written.steps)?;
     numbers(out, written)?;
@@ -165,6 +166,8 @@ mod tests {
         : 2 Redis commands a second per node, 54.1 kB/s in all
 
         Not read: client/load\@127.0.0.1:9: SLOWLOG: the ACL user may not
+
+        **Recovery:** unknown: no source shows what callers see now
 
         ## How it went
 

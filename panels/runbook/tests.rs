@@ -1,0 +1,318 @@
+use std::sync::Arc;
+
+use headwater_engine::Snapshot;
+use headwater_engine::library::Library;
+use headwater_engine::reading::{ActKind, Found, Input, OperatorAct, StepAnswer};
+use headwater_engine::runbook::{Asks, Check, Piece, Remedy, Runbook, Step};
+use headwater_widgets::Glyphs;
+
+use super::*;
+use crate::example::{Trouble, World, text_of};
+use crate::keys::{Command, Keymap, Stroke};
+use crate::palette::Palette;
+
+/// Three steps: what callers see, the link of the shards, and an action; and a GPU that no source tells of.
+fn library() -> Library {
+    let step = |id: &str, check: Check| Step {
+        id: id.to_owned(),
+        title: format!("step {id}"),
+        question: format!("question {id}?"),
+        why: format!("because of {id}"),
+        panel: "shards".to_owned(),
+        filter: Some("link > 70 %".to_owned()),
+        checks: vec![Check { says: "it is well".to_owned(), ..check }],
+        good: "all is well".to_owned(),
+        if_bad: "look at {key}".to_owned(),
+        if_good: "go on".to_owned(),
+        ..Step::default()
+    };
+    let rules = |rules: &[&str]| Check {
+        rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        ..Check::default()
+    };
+    let gpu = Check { expect: Some("gpu.utilization < 90 %".to_owned()), ..Check::default() };
+    let action = Check { asks: Some(Asks::Action), ..Check::default() };
+    let steps = vec![
+        Step { golden: Some(Piece::Component), ..step("1", rules(&["shard-bandwidth"])) },
+        step("2", gpu),
+        Step {
+            golden: Some(Piece::Stop),
+            remedies: vec!["cache".to_owned(), "unlink".to_owned()],
+            avoid: vec!["restart first".to_owned()],
+            ..step("3", action)
+        },
+    ];
+    let runbook = |id: &str, when: &[&str]| Runbook {
+        id: id.to_owned(),
+        title: format!("Runbook {id}"),
+        about: "for tests".to_owned(),
+        when: when.iter().map(|rule| (*rule).to_owned()).collect(),
+        steps: steps.clone(),
+    };
+    let remedy = |id: &str, reversible, command: Option<&str>| Remedy {
+        id: id.to_owned(),
+        text: format!("{id} {{key}}"),
+        effect: "it helps".to_owned(),
+        risk: "it hurts".to_owned(),
+        undo: "stop it".to_owned(),
+        gate: Some("it may".to_owned()),
+        command: command.map(str::to_owned),
+        reversible,
+        against: vec!["shard-bandwidth".to_owned()],
+    };
+    Library {
+        runbooks: vec![runbook("full-link", &["shard-bandwidth"]), runbook("walk", &[])],
+        remedies: vec![
+            remedy("cache", true, None),
+            remedy("unlink", false, Some("redis-cli -h {host} UNLINK {key}")),
+        ],
+        ..Library::default()
+    }
+}
+
+/// A panel with hands on it, over a world that goes on.
+struct Stage {
+    panel: RunbookPanel,
+    world: World,
+    library: Library,
+    keys: Keymap,
+    palette: Palette,
+    /// What is shown instead of the newest snapshot.
+    held: Option<Arc<Snapshot>>,
+}
+
+impl Stage {
+    fn after(trouble: Trouble, seconds: i64) -> Self {
+        let mut world = World::new();
+        world.run(120);
+        world.trouble = trouble;
+        world.run(seconds);
+        let rows = "confirm v;override o;skip x;reopen O;done d;explain i;choose-runbook B;left left;right right;open \
+                    enter;export e;live L;freeze space;scan b;page-up pageup;page-down pagedown";
+        let binding = |row: &str| {
+            let (name, key) = row.trim().split_once(' ').unwrap();
+            (Stroke::parse(key).unwrap(), Command::by_name(name).unwrap())
+        };
+        Self {
+            panel: RunbookPanel::default(),
+            world,
+            library: library(),
+            keys: Keymap::new(rows.split(';').map(binding).collect()),
+            palette: Palette::mono(Glyphs::Unicode),
+            held: None,
+        }
+    }
+
+    fn with<T>(&mut self, act: impl FnOnce(&mut RunbookPanel, &View<'_>) -> T) -> T {
+        let snapshot = self.held.clone().unwrap_or_else(|| self.world.snapshot());
+        let view = View {
+            snapshot: &snapshot,
+            now: self.world.now(),
+            palette: &self.palette,
+            keys: &self.keys,
+            is_replay: false,
+            library: &self.library,
+        };
+        act(&mut self.panel, &view)
+    }
+
+    fn drawn(&mut self, width: u16, height: u16) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        let area = buffer.area;
+        self.with(|panel, view| panel.draw(view, area, &mut buffer));
+        text_of(&buffer)
+    }
+
+    fn hint(&mut self) -> String {
+        self.drawn(100, 30).lines().last().unwrap_or_default().to_owned()
+    }
+
+    fn act(&mut self, action: Action) -> Outcome {
+        self.with(|panel, view| panel.act(action, view))
+    }
+
+    /// Acts, has the act recorded, and lets a second pass.
+    #[track_caller]
+    fn records(&mut self, outcome: Outcome) -> ActKind {
+        let Outcome::Wants(Intent::Do(Effect::Act(kind))) = outcome else { panic!("{outcome:?}") };
+        let at = self.world.now();
+        self.world.take(&Input::Act(OperatorAct { at, kind: kind.clone() }));
+        self.world.run(1);
+        kind
+    }
+
+    #[track_caller]
+    fn does(&mut self, action: Action) -> ActKind {
+        let outcome = self.act(action);
+        self.records(outcome)
+    }
+}
+
+#[track_caller]
+fn refused(outcome: Outcome, why: &str) {
+    let Outcome::Refused(told) = &outcome else { panic!("{outcome:?}") };
+    assert!(told.contains(why), "{told}");
+}
+
+#[test]
+fn the_hint_names_the_next_key_from_the_beginning_to_the_report() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    assert_eq!(stage.hint(), "next: press v to begin: the clock of the golden five minutes starts");
+    refused(stage.act(Action::Override), "the runbook was not begun: v begins it");
+    assert_eq!(stage.does(Action::Confirm), ActKind::Runbook("walk".into()));
+
+    assert_eq!(stage.hint(), "next: press v to confirm what is shown: bad; then the next step");
+    let ActKind::Step(step) = stage.does(Action::Confirm) else { panic!("no step") };
+    assert_eq!((step.step.as_str(), &step.answer, step.found), ("1", &StepAnswer::Confirmed, Found::Bad));
+    assert!(
+        step.seen[0].as_str().starts_with("it is well: no, redis/features#2: 23.9 MB/s"),
+        "{:?}",
+        step.seen
+    );
+
+    // Nothing can be confirmed that nobody sees.
+    let told = "next: press o to answer with a note, or x to skip with a reason: not all is seen";
+    assert_eq!(stage.hint(), told);
+    refused(
+        stage.act(Action::Confirm),
+        "not seen: no source tells gpu.utilization; o: answer with a note, x: skip",
+    );
+    let Outcome::Wants(Intent::AskText(title)) = stage.act(Action::Override) else { panic!("no question") };
+    assert!(title.starts_with("2 step 2: what do you know"), "{title}");
+    let typed = stage.with(|panel, view| panel.typed("it is idle", view));
+    let ActKind::Step(step) = stage.records(typed) else { panic!("no step") };
+    assert_eq!((&step.answer, step.found), (&StepAnswer::Overridden("it is idle".into()), Found::Unknown));
+
+    assert_eq!(stage.hint(), "next: press d to record that you did action 1; Headwater does nothing itself");
+    let ActKind::Remedy { subject, text } = stage.does(Action::Done) else { panic!("no action") };
+    assert_eq!((subject.as_str(), text.as_str()), ("redis/features#2", "cache user:profile:8812"));
+    assert_eq!(stage.hint(), "next: press v to confirm what is shown: good");
+    stage.does(Action::Confirm);
+    assert_eq!(stage.hint(), "next: press e to write the report");
+
+    let screen = stage.drawn(100, 30);
+    for row in ["X bad   1   step 1", "! noted 2   step 2", "o done  3   step 3", "o component o stop"] {
+        assert!(screen.contains(row), "'{row}' in\n{screen}");
+    }
+    // An answer can be taken back, and then it is due again.
+    stage.act(Action::Left);
+    refused(stage.act(Action::Confirm), "this step was answered: O takes that back");
+    let ActKind::Step(step) = stage.does(Action::Reopen) else { panic!("no step") };
+    assert_eq!((step.step.as_str(), &step.answer), ("2", &StepAnswer::Reopened));
+    assert_eq!(stage.hint(), told);
+}
+
+#[test]
+fn a_step_that_is_skipped_says_why() {
+    let mut stage = Stage::after(Trouble::None, 5);
+    stage.does(Action::Confirm);
+    assert_eq!(stage.hint(), "next: press v to confirm what is shown: good");
+    assert!(matches!(stage.act(Action::Skip), Outcome::Wants(Intent::AskText(_))));
+    let typed = stage.with(|panel, view| panel.typed("not ours", view));
+    let ActKind::Step(step) = stage.records(typed) else { panic!("no step") };
+    assert_eq!((&step.answer, step.found), (&StepAnswer::Skipped("not ours".into()), Found::Good));
+    assert!(stage.drawn(100, 30).contains("- skip  1   step 1"));
+    // Nobody asked for this.
+    assert_eq!(stage.with(|panel, view| panel.typed("x", view)), Outcome::Ignored);
+}
+
+#[test]
+fn nothing_is_answered_on_what_is_past_or_old() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.does(Action::Confirm);
+    let frozen = stage.world.snapshot();
+    stage.world.run(20);
+    stage.held = Some(frozen);
+    refused(stage.act(Action::Confirm), "what is shown is 20 s old");
+    assert_eq!(stage.hint(), "next: press space to let the screen go on: what is shown is old");
+    let now = stage.world.snapshot();
+    stage.held = Some(Arc::new(now.back_to(Moment(now.at.0 - 30_000)).unwrap()));
+    refused(stage.act(Action::Skip), "this is the past: return to the present first (L)");
+    // At that moment nothing was begun.
+    assert!(stage.drawn(100, 30).contains("fits too"));
+}
+
+#[test]
+fn an_action_shows_what_it_costs_and_its_command_is_copied_whole_or_not_at_all() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.act(Action::Right);
+    stage.act(Action::Right);
+    let screen = stage.drawn(100, 40);
+    for part in [
+        "> do 1   cache user:profile:8812 (can be taken back)",
+        "only if it may",
+        "effect  it helps",
+        "risk    it hurts",
+        "undo    stop it",
+        "do 2   unlink user:profile:8812 (cannot be taken back in a hurry)",
+        "avoid      restart first",
+    ] {
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed(&screen).contains(&squeezed(part)), "'{part}' in\n{screen}");
+    }
+    // The first has no command: what the step says is copied by the screen.
+    assert_eq!(stage.act(Action::Copy), Outcome::Ignored);
+    assert!(stage.with(|panel, view| panel.copied(view)).unwrap().starts_with("3 step 3: it is well: no"));
+    stage.act(Action::Down);
+    let copied = Effect::Copy("redis-cli -h 10.0.3.14 UNLINK user:profile:8812".to_owned());
+    assert_eq!(stage.act(Action::Copy), Outcome::Wants(Intent::Do(copied)));
+}
+
+#[test]
+fn the_panel_of_the_step_stands_beside_it_where_there_is_room_and_opens_where_there_is_none() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    let wide = stage.drawn(160, 40);
+    assert!(wide.contains("redis/features") && wide.contains("│"), "{wide}");
+    // Its filter is in force: the shards that are well are left out.
+    assert!(wide.contains("features#2") && !wide.contains("features#0"), "{wide}");
+    assert!(!stage.drawn(100, 40).contains('│'));
+    let look = Intent::Look("shards", Some("link > 70 %".to_owned()));
+    assert_eq!(stage.act(Action::Open), Outcome::Wants(look));
+}
+
+#[test]
+fn explanations_are_open_for_whoever_is_led_and_a_key_away_for_others() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    assert!(!stage.drawn(100, 30).contains("because of 1"));
+    stage.panel.explain();
+    let led = stage.drawn(100, 30);
+    for part in ["because of 1", "look at user:profile:8812", "if good", "you have seen"] {
+        assert!(led.contains(part), "'{part}' in\n{led}");
+    }
+    stage.act(Action::Explain);
+    assert!(!stage.drawn(100, 30).contains("because of 1"));
+}
+
+#[test]
+fn the_runbook_that_fits_what_fires_is_offered_first_and_can_be_taken() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    assert!(stage.drawn(100, 30).contains("B: 'Runbook full-link' fits too"));
+    stage.act(Action::ChooseRunbook);
+    let list = stage.drawn(100, 30);
+    let rows: Vec<&str> = list.lines().skip(1).take(2).collect();
+    assert!(rows[0].starts_with("! fits     Runbook full-link"), "{list}");
+    assert!(rows[1].starts_with("o always   > Runbook walk"), "{list}");
+    stage.act(Action::Up);
+    stage.act(Action::Open);
+    assert_eq!(stage.does(Action::Confirm), ActKind::Runbook("full-link".into()));
+    stage.act(Action::ChooseRunbook);
+    stage.act(Action::Back);
+    assert!(stage.drawn(100, 30).contains("Runbook full-link"));
+}
+
+#[test]
+fn it_can_be_drawn_at_any_size_and_without_any_runbook() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.panel.explain();
+    for (width, height) in
+        [(0, 0), (1, 1), (3, 2), (20, 3), (60, 5), (76, 9), (129, 20), (130, 20), (300, 90)]
+    {
+        stage.drawn(width, height);
+        stage.act(Action::ChooseRunbook);
+        stage.drawn(width, height);
+        stage.act(Action::Back);
+    }
+    stage.library = Library::default();
+    assert!(stage.drawn(80, 24).contains("there is no runbook"));
+    assert_eq!(stage.act(Action::Confirm), Outcome::Ignored);
+}
