@@ -113,6 +113,7 @@ incidents! {
     slow_commands_that_nobody_waits_for
     slow_dependency_off_the_path
     slow_instance_of_three
+    stages_beside_each_other
     stale_witness
     started_in_mid_incident
     started_in_mid_incident_without_a_past

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use headwater_engine::report::{Conclusion, Report, Suspect, Verdict};
 use headwater_engine::runbook::{Recovery, recovery};
 use headwater_engine::wording::{
-    address, chain, confidence_word, evidence, headline_of, innocents, keys, names, shape_words, span,
+    address, chain, confidence_word, evidence, headline_of, innocents, keys, loops, names, shape_words, span,
     troubles, unjudged, verdict_word,
 };
 use headwater_engine::{Snapshot, Subject};
@@ -29,6 +29,7 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
     if let Some(chain) = chain(report) {
         lines.push(Line::new(Weight::Whole, "chain", chain));
     }
+    lines.extend(loops(report).map(|text| Line::new(Weight::Whole, "loop", text)));
     if let Some(symptom) = &report.symptom {
         let text = format!(
             "{}: {} ({})",

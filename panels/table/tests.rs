@@ -81,6 +81,7 @@ fn drawn_of(table: &mut Table<Line>, rows: &[Line], width: u16, height: u16) -> 
         unknown: vec![],
         next_step: String::new(),
         cost: Cost::default(),
+        breakdown: None,
         loops: vec![],
         notes: vec![],
     };

@@ -1,5 +1,6 @@
 //! What a triage says: the stable shape behind `headwater triage --format json` and every screen.
 
+mod breakdown;
 mod conclusion;
 mod feedback;
 mod note;
@@ -11,6 +12,7 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
 
+pub use breakdown::{Breakdown, StageTime};
 pub use conclusion::Conclusion;
 pub use feedback::{FeedbackLoop, LoopPart};
 pub use note::{Note, NoteKind};
@@ -39,6 +41,9 @@ pub struct Report {
     pub suspects: Vec<Suspect>,
     /// From the symptom down to the cause.
     pub chain: Vec<Link>,
+    /// Where the requests that suffer spend their time, when their service tells its stages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
     /// What keeps itself going, with what began it and where it is cheapest to break.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<FeedbackLoop>,

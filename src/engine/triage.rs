@@ -1,5 +1,6 @@
 //! From findings to verdicts: the symptom first, then every dependency before what calls it.
 
+mod breakdown;
 mod chain;
 mod loops;
 mod shape;
@@ -41,6 +42,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
         at: scene.now,
         conclusion,
         shape: shape::of(scene),
+        breakdown: breakdown::of(scene, explained),
         chain: chain::of(scene, explained, &suspects),
         next_step: loops::next_step(&loops)
             .filter(|_| scene.silent_since.is_none())

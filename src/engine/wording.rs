@@ -2,6 +2,8 @@
 
 mod calls;
 
+mod loops_and_stages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
@@ -13,6 +15,8 @@ use crate::report::{
 use crate::{Moment, Snapshot, Subject};
 
 pub use calls::{flow_words, origin_words};
+
+pub use loops_and_stages::{loops, stages};
 
 /// Up to this age, in seconds, data goes without saying.
 const FRESH_S: f64 = 5.0;
@@ -131,19 +135,6 @@ pub fn address(snapshot: &Snapshot, subject: &Subject) -> Option<String> {
 pub fn chain(report: &Report) -> Option<String> {
     let links: Vec<&str> = report.chain.iter().map(|link| link.text.as_str()).collect();
     (!links.is_empty()).then(|| links.join(" <- "))
-}
-
-/// What keeps itself going, one a line: `retry storm, begun by redis/features#2 (over since 14:07:20): ...; break it at
-/// client/load: ...`.
-pub fn loops(report: &Report) -> impl Iterator<Item = String> {
-    report.loops.iter().map(|known| {
-        let begun = known.trigger.as_ref().map_or(String::new(), |trigger| {
-            let over =
-                trigger.until.map_or(String::new(), |until| format!(" (over since {})", until.clock()));
-            format!(", begun by {}{over}", trigger.subject)
-        });
-        format!("{}{begun}: {}; break it at {}: {}", known.name, known.how, known.break_at, known.break_by)
-    })
 }
 
 /// What the operator marked and noted, one a line: `14:07:05 UTC note: cache off`.

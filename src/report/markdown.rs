@@ -7,7 +7,7 @@ use headwater_engine::report::{Report, Suspect};
 
 use super::{
     address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, loops, names,
-    notes, shape_words, span, troubles, unavailable, unjudged, verdict_word,
+    notes, shape_words, span, stages, troubles, unavailable, unjudged, verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -45,6 +45,18 @@ fn write(out: &mut String, snapshot: &Snapshot, report: &Report) -> std::fmt::Re
     }
     if let Some(chain) = chain(report) {
         writeln!(out, "**Chain:** {}\n", escaped(&chain))?;
+    }
+    let stages: Vec<String> = stages(report).collect();
+    if !stages.is_empty() {
+        writeln!(
+            out,
+            "Stages of {}:\n",
+            escaped(report.breakdown.as_ref().map_or("", |of| of.subject.as_str()))
+        )?;
+        for line in &stages {
+            writeln!(out, "- {}", escaped(line))?;
+        }
+        writeln!(out)?;
     }
     for line in loops(report) {
         writeln!(out, "**Loop:** {}\n", escaped(&line))?;

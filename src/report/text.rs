@@ -5,7 +5,7 @@ use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
     Layout, address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, loops,
-    names, notes, shape_words, span, troubles, unavailable, unjudged, verdict_word,
+    names, notes, shape_words, span, stages, troubles, unavailable, unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -32,6 +32,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     out.blank();
     if let Some(chain) = chain(report) {
         out.hang("chain", INDENT, &chain);
+    }
+    for (row, line) in stages(report).enumerate() {
+        out.hang(if row == 0 { "stages" } else { "" }, INDENT, &line);
     }
     for (row, line) in loops(report).enumerate() {
         out.hang(if row == 0 { "loop" } else { "" }, INDENT, &line);

@@ -2,6 +2,7 @@
 
 use headwater_engine::Snapshot;
 use headwater_engine::report::{Evidence, Report, Suspect};
+use headwater_engine::wording;
 use serde::Serialize;
 
 use super::script::{Expect, ExpectEvidence, ExpectReport, ExpectSuspect, ExpectSymptom};
@@ -73,6 +74,10 @@ pub(crate) fn report(snapshot: &Snapshot, expect: &ExpectReport) -> Vec<String> 
     }
     if let Some(code) = expect.exit.filter(|code| *code != report.conclusion.exit_code()) {
         complaints.push(format!("the exit code is {} and not {code}", report.conclusion.exit_code()));
+    }
+    let stages: Vec<String> = wording::stages(report).collect();
+    for wanted in expect.stages.iter().filter(|wanted| !stages.iter().any(|line| line.contains(*wanted))) {
+        complaints.push(format!("no line of the stages says '{wanted}': {stages:?}"));
     }
     if let Some(wanted) = &expect.loops {
         let fits = wanted.len() == report.loops.len()

@@ -326,6 +326,9 @@ pub(crate) struct ExpectReport {
     pub(crate) exit: Option<u8>,
     /// Who really did it, for the calibration; else whoever is expected to be guilty.
     pub(crate) truth: Option<Vec<Subject>>,
+    /// Fragments of the lines that tell the stages of the requests that suffer.
+    #[serde(default)]
+    pub(crate) stages: Vec<String>,
     /// The loops that must be named, in order.
     pub(crate) loops: Option<Vec<ExpectLoop>>,
     pub(crate) scans_wanted: Option<Vec<Subject>>,
