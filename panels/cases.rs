@@ -148,7 +148,7 @@ impl Panel for Cases {
         &[
             (
                 "alike",
-                "the weight of what fires here and fired there, of all that can be compared: a mechanism weighs 3, evidence 1.5, the form of the failure 1, a symptom 0.5",
+                "the weight of what fires here and fired there, of all that can be compared: a mechanism weighs 3, evidence 1.5, the form of the failure 1, a symptom or a recent change 0.5",
             ),
             (
                 "clear here",

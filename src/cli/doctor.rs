@@ -13,6 +13,7 @@ use super::target::TargetArgs;
 use crate::config::{Import, Place};
 use crate::report::Layout;
 use crate::sources::calls::{CallsSource, told_at_start};
+use crate::sources::changes::{ChangesSource, ChangesSpec};
 use crate::sources::metrics::{MetricsSpec, spawn_metrics};
 use crate::sources::redis::{ProbeStep, probe};
 use crate::sources::{LONGEST_WAIT, Outlet, Source as _};
@@ -29,8 +30,10 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let redis = futures::future::join_all(config.redis.iter().map(probe));
     let metrics = futures::future::join_all(config.metrics.iter().map(page));
     let imports = futures::future::join_all(config.imports.iter().map(import));
-    let (redis, metrics, imports) = futures::join!(redis, metrics, imports);
-    let steps: Vec<ProbeStep> = redis.into_iter().chain(metrics).chain(imports).flatten().collect();
+    let changes = futures::future::join_all(config.changes.iter().map(changes));
+    let (redis, metrics, imports, changes) = futures::join!(redis, metrics, imports, changes);
+    let steps: Vec<ProbeStep> =
+        redis.into_iter().chain(metrics).chain(imports).chain(changes).flatten().collect();
     let mut out = Layout::new(100);
     for step in &steps {
         let (mark, outcome) = match &step.outcome {
@@ -101,6 +104,22 @@ async fn import(import: &Import) -> Vec<ProbeStep> {
         },
     };
     told(&reading)
+}
+
+/// Reads a source of changes once and says how many it tells.
+async fn changes(spec: &ChangesSpec) -> Vec<ProbeStep> {
+    let step =
+        |outcome| ProbeStep { subject: spec.subject.clone(), what: "changes".into(), outcome, fix: None };
+    let mut source = match ChangesSource::new(spec) {
+        Ok(source) => source,
+        Err(error) => return vec![step(Err(RemoteText::new(&error.to_string())))],
+    };
+    let reading = source.ask().await;
+    let count = reading.events.iter().filter(|event| matches!(event, Event::Change(_))).count();
+    let told = format!("{count} changes in the last 8 days");
+    let seen = (reading.faults.is_empty() || count > 0).then(|| step(Ok(RemoteText::new(&told))));
+    let faults = reading.faults.iter().map(|fault| step(Err(fault.message.clone())));
+    seen.into_iter().chain(faults).collect()
 }
 
 fn told(reading: &Reading) -> Vec<ProbeStep> {

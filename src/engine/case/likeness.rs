@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Case, is_watched};
 use crate::report::{Report, ShapeKind};
-use crate::rules::{Nature, by_id};
+use crate::rules::{Nature, RECENT_CHANGE, by_id};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
 use crate::wording::{names, shape_words};
@@ -42,9 +42,11 @@ pub struct Alike {
     pub subjects: Vec<Subject>,
 }
 
-/// The cases that look like what is going on, the most alike first; none that has nothing but the symptom in common.
+/// The cases that look like what is going on, the most alike first; none that has nothing in common but a
+/// symptom and a change before it.
 ///
-/// A mechanism weighs 3, a circumstance or supporting evidence 1.5, a symptom 0.5 and the form of the failure 1. A rule
+/// A mechanism weighs 3, a circumstance or supporting evidence 1.5, a symptom or a recent change 0.5 and the form of the
+/// failure 1. A rule
 /// that fires here and not in the case weighs half, because no write-up names everything.
 pub fn matches<'a>(report: &Report, states: &[RuleState], cases: &'a [Case]) -> Vec<Likeness<'a>> {
     let here = Here::new(report, states);
@@ -114,13 +116,15 @@ impl Likeness<'_> {
 fn weight(rule: &str) -> f64 {
     match by_id(rule).map(|rule| rule.nature) {
         Some(Nature::Mechanism) => 3.0,
-        Some(Nature::Symptom) => 0.5,
+        _ if is_common(rule) => 0.5,
         _ => 1.5,
     }
 }
 
-fn is_symptom(rule: &str) -> bool {
-    by_id(rule).is_some_and(|rule| rule.nature == Nature::Symptom)
+/// Whether it fires in most incidents, whatever they are: callers suffer in all of them, and somebody changed something
+/// before nearly every one.
+fn is_common(rule: &str) -> bool {
+    rule == RECENT_CHANGE || by_id(rule).is_some_and(|rule| rule.nature == Nature::Symptom)
 }
 
 /// What is going on: which rules fire on what, and which are clear.
@@ -188,7 +192,7 @@ impl<'a> Here<'a> {
         let named = |rule: &str| case.findings.iter().any(|finding| finding.rule == rule);
         let beyond = self.firing.iter().map(|(rule, _)| *rule).filter(|rule| !named(rule));
         likeness.beyond = beyond.map(str::to_owned).collect();
-        if likeness.alike.iter().all(|alike| is_symptom(&alike.rule)) {
+        if likeness.alike.iter().all(|alike| is_common(&alike.rule)) {
             return None;
         }
         let sum = |rules: &[String]| rules.iter().map(|rule| weight(rule)).sum::<f64>();
@@ -265,6 +269,7 @@ mod tests {
     fn what_is_alike_counts_for_and_what_is_clear_here_against() {
         let states = [
             state("latency-shift", "service/a", "firing"),
+            state("recent-change", "service/a", "firing"),
             state("shard-bandwidth", "redis/f#2", "firing"),
             state("shard-bandwidth", "redis/f#1", "clear"),
             state("big-key", "redis/f#2", "ended"),
@@ -274,11 +279,15 @@ mod tests {
             state("slow-commands", "redis/f#2@h:1", "unknown"),
         ];
         let cases = [
-            case("unlike", &[("shard-hot", "redis"), ("latency-shift", "service")]),
+            case(
+                "unlike",
+                &[("shard-hot", "redis"), ("latency-shift", "service"), ("recent-change", "service")],
+            ),
             case(
                 "alike",
                 &[
                     ("latency-shift", "service"),
+                    ("recent-change", "service"),
                     ("shard-bandwidth", "redis"),
                     ("shard-hot", "redis"),
                     ("slow-commands", "redis"),
@@ -292,7 +301,7 @@ mod tests {
         let ids: Vec<&str> = found.iter().map(|likeness| likeness.case.id.as_str()).collect();
         assert_eq!(ids, ["alike"], "the symptom alone makes no likeness");
         let alike = &found[0];
-        assert_eq!(alike.alike[1].subjects[0].as_str(), "redis/f#2");
+        assert_eq!(alike.alike[2].subjects[0].as_str(), "redis/f#2");
         assert_eq!(
             (alike.against.as_slice(), alike.unseen.as_slice()),
             (&["shard-hot".to_owned()][..], &["slow-commands".to_owned()][..])
@@ -301,9 +310,12 @@ mod tests {
             (alike.beyond.as_slice(), alike.unwatched.as_slice()),
             (&["big-key".to_owned()][..], &["pcie-degraded".to_owned()][..])
         );
-        // 0.5 + 3 + 1 for, 3 and half of 3 against; what nobody sees or watches counts on neither side.
-        assert!((alike.share - 4.5 / 9.0).abs() < 1e-9, "{}", alike.share);
-        assert_eq!(alike.summary(), "shard-bandwidth, latency-shift alike; shard-hot clear here");
+        // 0.5 + 0.5 + 3 + 1 for, 3 and half of 3 against; what nobody sees or watches counts on neither side.
+        assert!((alike.share - 5.0 / 9.5).abs() < 1e-9, "{}", alike.share);
+        assert_eq!(
+            alike.summary(),
+            "shard-bandwidth, latency-shift, recent-change alike; shard-hot clear here"
+        );
         let words = alike.words();
         assert!(words.contains(&("alike", "shard-bandwidth here on redis/f#2".to_owned())), "{words:?}");
         assert!(words.iter().any(|(_, text)| text.contains("not watched by this version")), "{words:?}");

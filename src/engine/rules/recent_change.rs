@@ -12,8 +12,10 @@ use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
+pub(crate) const ID: &str = "recent-change";
+
 pub(super) static RULE: Rule = Rule {
-    id: "recent-change",
+    id: ID,
     title: "it was changed shortly before callers began to suffer",
     doc: "A deploy, a change of settings, a flag or a commit touched this component within 24 h before callers of it, \
           or what it calls, began to suffer. Two things that follow each other need not be cause and effect: it raises \
