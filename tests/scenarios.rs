@@ -98,6 +98,7 @@ incidents! {
     neighbour_on_the_host
     observer_lag
     one_host_of_redis
+    one_slow_route
     orders_fall
     orders_fall_and_nothing_shows_why
     orders_fall_with_latency

@@ -213,6 +213,7 @@ metrics! {
 
     // A service that answers requests.
     REQUEST_DURATION "http.server.request.duration" Histogram Seconds High "time to answer a request, as the server sees it"
+    ROUTE_DURATION "service.route.duration" Histogram Seconds High "time to answer a request of one route or model (part = route or model)"
     MODEL_DURATION "gen_ai.server.request.duration" Histogram Seconds High "end-to-end time of a model request, queueing included"
     TTFT "gen_ai.server.time_to_first_token" Histogram Seconds High "time to the first token"
     PER_TOKEN "gen_ai.server.time_per_output_token" Histogram Seconds High "time between tokens"

@@ -12,7 +12,7 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
 
-pub use breakdown::{Breakdown, StageTime};
+pub use breakdown::{Breakdown, RouteTime, StageTime};
 pub use conclusion::Conclusion;
 pub use feedback::{FeedbackLoop, LoopPart};
 pub use note::{Note, NoteKind};

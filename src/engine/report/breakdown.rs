@@ -13,6 +13,9 @@ pub struct Breakdown {
     pub subject: Subject,
     /// The stages, longest first.
     pub stages: Vec<StageTime>,
+    /// The slowest routes or models, slowest first; empty where requests are not told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<RouteTime>,
     /// The mean of a whole request in seconds, where it is timed.
     pub request_mean_s: Option<f64>,
     /// Whether stages run beside each other: together they take longer than the request.
@@ -21,6 +24,21 @@ pub struct Breakdown {
     pub p99_at_least_s: f64,
     /// And at most as long as all stages at their slowest one after the other, in seconds.
     pub p99_at_most_s: f64,
+}
+
+/// The time of the requests of one route or model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RouteTime {
+    /// The route or the model.
+    pub name: RemoteText,
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// 99th percentile, in seconds.
+    pub p99_s: f64,
+    /// What that usually is, in seconds.
+    pub usual_s: Option<f64>,
+    /// Where that is known from.
+    pub usual_from: Option<BaselineFrom>,
 }
 
 /// The time of one stage.

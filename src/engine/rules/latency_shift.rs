@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     id: ID,
     title: "requests take longer than they should",
     doc: "The 99th percentile over at least 200 requests (the window widens from 3 s to 5 min until it holds \
-          them) is above the objective (half a second unless declared; none for a service that generates tokens, whose \
+          them) is above the objective (the declared one, else 200 ms for a workload of text that is scored, else half a second; none for a service that generates tokens, whose \
           answers take as long as they are), or well above its healthy value: by at least 20 %, by 3 robust standard \
           deviations, and by a fifth of the objective. The healthy value is the declared one, that of earlier \
           runs, of this run before the incident, or of the target's life before first contact. Where the first \

@@ -5,7 +5,8 @@ use crate::metric::Unit;
 use crate::quantity;
 use crate::report::Report;
 
-/// Where the requests that suffer spend their time: a line for each stage, and one for what they say of the slowest.
+/// Where the requests that suffer spend their time: a line for each stage, one for what they say of the slowest, and one
+/// for each route or model that is slow.
 pub fn stages(report: &Report) -> impl Iterator<Item = String> {
     let seconds = |value: f64| quantity::show(value, Unit::Seconds);
     let breakdown = report.breakdown.as_ref();
@@ -24,7 +25,7 @@ pub fn stages(report: &Report) -> impl Iterator<Item = String> {
             quantity::show(stage.share, Unit::Ratio)
         )
     });
-    let slowest = breakdown.map(move |breakdown| {
+    let slowest = breakdown.filter(|breakdown| !breakdown.stages.is_empty()).map(move |breakdown| {
         let order = if breakdown.overlaps {
             "stages run beside each other"
         } else {
@@ -36,7 +37,19 @@ pub fn stages(report: &Report) -> impl Iterator<Item = String> {
             seconds(breakdown.p99_at_most_s)
         )
     });
-    stages.chain(slowest)
+    let routes = breakdown.into_iter().flat_map(|breakdown| &breakdown.routes).map(move |route| {
+        let usual = route.usual_s.map_or(String::new(), |usual| {
+            let from = route.usual_from.map_or("normally", baseline_words);
+            format!(", {from} {}", seconds(usual))
+        });
+        format!(
+            "{}: p99 {} at {}{usual}",
+            route.name,
+            seconds(route.p99_s),
+            quantity::show(route.requests_per_s, Unit::PerSecond)
+        )
+    });
+    stages.chain(slowest).chain(routes)
 }
 
 /// What keeps itself going, one a line: `retry storm, begun by redis/features#2 (over since 14:07:20): ...; break it at
