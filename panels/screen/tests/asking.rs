@@ -1,0 +1,52 @@
+//! Lines that a panel asks for, filters that it lends, and the way of a newcomer.
+
+use super::*;
+
+#[test]
+fn a_panel_that_asks_for_a_line_gets_it_and_it_is_never_lost_by_quitting() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 w");
+    let window = desk.below_head();
+    for part in
+        ["In your words", "why is it left out?", "> ", "type a few words, then enter: keep   esc: leave it"]
+    {
+        assert!(window.contains(part), "'{part}' in\n{window}");
+    }
+    assert!(desk.cursor().is_some());
+    desk.press("enter");
+    assert!(desk.bar().starts_with("a few words are needed"), "{}", desk.bar());
+    desk.type_in("not ours");
+    assert!(desk.press("ctrl-c").is_empty());
+    assert!(desk.bar().starts_with("what you typed is not kept yet"), "{}", desk.bar());
+    assert_eq!(desk.press("enter"), [Effect::Note("not ours".into())]);
+    assert!(desk.screen.overlay.is_none());
+    desk.press("w");
+    desk.with(|screen, shown| screen.paste("two\nlines", shown));
+    assert_eq!(desk.press("enter"), [Effect::Note("two lines".into())]);
+    desk.press("w x esc");
+    assert!(desk.screen.overlay.is_none());
+}
+
+#[test]
+fn a_filter_that_was_lent_goes_with_its_panel() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 i");
+    assert_eq!(desk.screen.name(), "rules");
+    assert_eq!(desk.panel("rules").filter().map(|filter| filter.as_str()), Some("state = firing"));
+    desk.press("esc");
+    assert_eq!(desk.screen.name(), "shards", "one key leads back");
+    assert!(desk.panel("rules").filter().is_none());
+    // A filter of one's own is cleared first, as everywhere.
+    desk.press("i /");
+    desk.type_in(" a");
+    desk.press("enter esc");
+    assert_eq!(desk.screen.name(), "rules");
+    desk.press("esc");
+    assert_eq!(desk.screen.name(), "shards");
+}
+
+#[test]
+fn a_walkthrough_begins_at_the_runbook() {
+    let screen = Screen::new().walkthrough();
+    assert_eq!(screen.name(), "runbook");
+}

@@ -1,0 +1,182 @@
+//! How far somebody has come, the clock, and what can be done.
+
+use super::*;
+
+fn act(seconds_ago: i64, kind: ActKind) -> OperatorAct {
+    OperatorAct { at: before(seconds_ago), kind }
+}
+
+fn begun(seconds_ago: i64, id: &str) -> OperatorAct {
+    act(seconds_ago, ActKind::Runbook(id.into()))
+}
+
+fn answer(seconds_ago: i64, step: &str, answer: StepAnswer, found: Found) -> OperatorAct {
+    let (runbook, title) = ("walk".into(), "a step".into());
+    act(
+        seconds_ago,
+        ActKind::Step(StepAct { runbook, step: step.into(), title, answer, found, seen: vec![] }),
+    )
+}
+
+/// Steps 1 to 4, of which a bad 2 leads to 4.
+fn walk() -> Runbook {
+    let step = |id: &str, golden| Step {
+        id: id.to_owned(),
+        title: id.to_owned(),
+        bad_leads_to: (id == "2").then(|| "4".to_owned()),
+        golden,
+        checks: vec![asks(Asks::Action)],
+        ..Step::default()
+    };
+    let steps = vec![
+        step("1", Some(Piece::Scope)),
+        step("2", Some(Piece::Component)),
+        step("3", Some(Piece::Component)),
+        step("4", Some(Piece::Stop)),
+    ];
+    Runbook { id: "walk".to_owned(), steps, ..Runbook::default() }
+}
+
+fn walked(acts: Vec<OperatorAct>) -> Progress {
+    progress(&walk(), &Snapshot { acts: acts.into(), ..quiet() })
+}
+
+#[test]
+fn progress_follows_from_the_acts_the_latest_answer_of_each_step_counts() {
+    use StepAnswer::{Confirmed, Overridden, Reopened, Skipped};
+    let standings =
+        |progress: &Progress| -> Vec<&str> { (0..4).map(|place| progress.standing(place).word()).collect() };
+    let fresh = walked(vec![]);
+    assert_eq!((fresh.began, fresh.due), (None, Some(0)));
+    assert_eq!(standings(&fresh), ["open"; 4]);
+    let all = vec![
+        begun(100, "walk"),
+        answer(90, "1", Confirmed, Found::Good),
+        answer(80, "2", Confirmed, Found::Bad),
+    ];
+    let led = walked(all.clone());
+    assert_eq!((led.began, led.due, led.open()), (Some(before(100)), Some(3), 2));
+    assert_eq!(standings(&led), ["done", "bad", "open", "now"]);
+    // An answer that is taken back is due again.
+    let back = walked([all.clone(), vec![answer(70, "2", Reopened, Found::Unknown)]].concat());
+    assert_eq!((back.due, standings(&back)), (Some(1), vec!["done", "now", "open", "open"]));
+    let over = walked(
+        [
+            all.clone(),
+            vec![
+                answer(60, "4", Overridden("by hand".into()), Found::Unknown),
+                answer(50, "3", Skipped("no time".into()), Found::Unknown),
+            ],
+        ]
+        .concat(),
+    );
+    assert_eq!((over.due, standings(&over)), (None, vec!["done", "bad", "skip", "noted"]));
+    // Another runbook's acts are not this one's, and a new beginning starts anew.
+    let other = walked([vec![begun(100, "other")], all.clone()].concat());
+    assert_eq!(standings(&other), ["done", "bad", "open", "now"]);
+    let anew = walked([all, vec![begun(10, "walk")]].concat());
+    assert_eq!((anew.began, standings(&anew)), (Some(before(10)), vec!["now", "open", "open", "open"]));
+}
+
+#[test]
+fn what_is_recorded_says_what_the_checks_said() {
+    let snapshot = quiet();
+    let told = progress(&walk(), &snapshot).act(&walk(), 1, StepAnswer::Confirmed).unwrap();
+    let ActKind::Step(act) = told else { panic!("{told:?}") };
+    assert_eq!((act.step.as_str(), act.found), ("2", Found::Bad));
+    assert_eq!(act.seen[0].as_str(), "it is so: no, no action is recorded yet");
+}
+
+#[test]
+fn the_clock_tells_the_pieces_that_are_done_and_is_quiet_after_five_minutes() {
+    use StepAnswer::{Confirmed, Skipped};
+    let clock_at = |acts: Vec<OperatorAct>| {
+        let snapshot = Snapshot { acts: acts.into(), ..quiet() };
+        clock(&walk(), &progress(&walk(), &snapshot), NOW)
+    };
+    assert_eq!(clock_at(vec![]), None);
+    let told = clock_at(vec![
+        begun(100, "walk"),
+        answer(90, "1", Confirmed, Found::Good),
+        answer(80, "2", Confirmed, Found::Good),
+    ])
+    .unwrap();
+    assert_eq!(told.left.map(|left| left.as_secs()), Some(200));
+    let seconds = |clock: &Clock| -> Vec<(&str, Option<u64>)> {
+        clock.pieces.iter().map(|(piece, done)| (piece.word(), done.map(|done| done.as_secs()))).collect()
+    };
+    // A component that was looked at and is well is not the component that was looked for.
+    assert_eq!(seconds(&told), [("scope", Some(10)), ("component", None), ("stop", None)]);
+    let all = vec![
+        begun(400, "walk"),
+        answer(390, "1", Skipped("known".into()), Found::Unknown),
+        answer(380, "2", Confirmed, Found::Bad),
+        answer(350, "4", Confirmed, Found::Good),
+    ];
+    let told = clock_at(all).unwrap();
+    assert_eq!((told.left, told.is_done()), (None, true));
+    assert_eq!(seconds(&told), [("scope", Some(10)), ("component", Some(20)), ("stop", Some(50))]);
+}
+
+#[test]
+fn actions_fit_the_culprit_and_those_that_can_be_taken_back_come_first() {
+    let remedy = |id: &str, reversible, against: &[&str]| Remedy {
+        id: id.to_owned(),
+        text: format!("{id} {{key}} on {{shard}}"),
+        command: Some("redis-cli UNLINK {key}".to_owned()),
+        reversible,
+        against: against.iter().map(|rule| (*rule).to_owned()).collect(),
+        ..Remedy::default()
+    };
+    let remedies = [
+        remedy("split", false, &["big-key"]),
+        remedy("always", true, &[]),
+        remedy("cache", true, &["shard-bandwidth"]),
+        remedy("shed", true, &["queue-not-compute"]),
+        remedy("roll-back", true, &["self-slow"]),
+    ];
+    let ids = ["split", "always", "cache", "shed", "roll-back", "gone"].map(str::to_owned);
+    let step = Step { remedies: ids.into(), ..Step::default() };
+    let offered = |snapshot: &Snapshot| -> Vec<String> {
+        offers(&step, &remedies, snapshot).iter().map(|offer| offer.text()).collect()
+    };
+    assert_eq!(
+        offered(&quiet()),
+        ["always the key that is still to be named on the shard that is still to be named"]
+    );
+    let full = accusing(vec![
+        suspect("redis/a#2", "shard-bandwidth", &["slow-to-answer", "big-key"], Some("user:profile:8812")),
+        suspect("service/ranker", "self-slow", &[], None),
+    ]);
+    assert_eq!(
+        offered(&full),
+        [
+            "cache user:profile:8812 on #2",
+            "split user:profile:8812 on #2",
+            "roll-back the key that is still to be named on the shard that is still to be named",
+            "always user:profile:8812 on #2",
+        ]
+    );
+    let first = &offers(&step, &remedies, &full)[0];
+    assert_eq!(first.command().unwrap().unwrap(), "redis-cli UNLINK user:profile:8812");
+    assert_eq!(first.culprit.as_ref().unwrap().subject, subject("redis/a#2"));
+}
+
+#[test]
+fn an_action_counts_from_the_beginning_of_the_runbook_on() {
+    let done =
+        |seconds| act(seconds, ActKind::Remedy { subject: subject("redis/a#2"), text: "cache it".into() });
+    let with = |acts: Vec<OperatorAct>| Snapshot { acts: acts.into(), ..quiet() };
+    stands(
+        &asks(Asks::Action),
+        &with(vec![done(90), begun(80, "walk")]),
+        Outcome::Failed,
+        "no action is recorded yet",
+    );
+    stands(
+        &asks(Asks::Action),
+        &with(vec![begun(80, "walk"), done(60), done(30)]),
+        Outcome::Passed,
+        "14:06:30 UTC redis/a#2: cache it; 1 more",
+    );
+}
