@@ -166,6 +166,7 @@ impl Panel for RunbookPanel {
         &[
             Action::Confirm,
             Action::Done,
+            Action::Down,
             Action::Override,
             Action::Skip,
             Action::Reopen,
@@ -193,6 +194,7 @@ impl Panel for RunbookPanel {
             Action::Confirm | Action::Override | Action::Skip if is_answered => None,
             Action::Reopen if !is_answered => None,
             Action::Done if shown.offers.is_empty() => None,
+            Action::Down => (shown.offers.len() > 1).then_some("next action"),
             Action::Scan if hint::shard_to_scan(&shown, view.snapshot).is_none() => None,
             Action::Left if shown.place == 0 => None,
             Action::Right if shown.place + 1 == shown.runbook.steps.len() => None,

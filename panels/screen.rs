@@ -151,7 +151,7 @@ impl Screen {
         }
         let Some(snapshot) = self.snapshot(shown).filter(|_| self.body.contains(at)) else { return vec![] };
         let asked = self.panels[self.active].click(at, &view(shown, &snapshot));
-        self.settle(asked).unwrap_or_default()
+        self.settle(asked, shown).unwrap_or_default()
     }
 
     /// Takes one notch of the mouse wheel; a panel that does not move says nothing of it.
@@ -162,7 +162,7 @@ impl Screen {
         }
         let action = if is_up { Action::Up } else { Action::Down };
         let asked = self.ask_panel(action, shown);
-        self.settle(asked).unwrap_or_default()
+        self.settle(asked, shown).unwrap_or_default()
     }
 
     /// Takes a command, from a key or from the command line.

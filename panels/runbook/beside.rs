@@ -5,6 +5,7 @@ use headwater_engine::runbook::Step;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::Keymap;
 use crate::palette::ColorRole;
 use crate::panel::{PANELS, Panel, PanelRow, View};
 
@@ -39,7 +40,9 @@ impl Beside {
         }
         let inside = Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(2), ..area };
         if let Some((.., panel)) = &mut self.open {
-            panel.draw(view, inside, buffer);
+            // Keys go to the runbook, so this one names none.
+            let keys = Keymap::default();
+            panel.draw(&View { keys: &keys, ..*view }, inside, buffer);
         }
     }
 }

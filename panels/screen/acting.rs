@@ -14,7 +14,7 @@ impl Screen {
     /// Asks the panel first, then the screen.
     pub(super) fn act(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
         let asked = self.ask_panel(action, shown);
-        self.settle(asked).unwrap_or_else(|| self.act_everywhere(action, shown))
+        self.settle(asked, shown).unwrap_or_else(|| self.act_everywhere(action, shown))
     }
 
     /// What the panel that is open makes of an action; nothing before the first snapshot.
@@ -28,7 +28,7 @@ impl Screen {
     }
 
     /// Does what a panel wants; `None` when it ignored what it was told.
-    pub(super) fn settle(&mut self, asked: Outcome) -> Option<Vec<Effect>> {
+    pub(super) fn settle(&mut self, asked: Outcome, shown: &Shown<'_>) -> Option<Vec<Effect>> {
         match asked {
             Outcome::Ignored => return None,
             Outcome::Done => {}
@@ -40,7 +40,11 @@ impl Screen {
             Outcome::Wants(Intent::AskText(title)) => {
                 self.overlay = Some(Box::new(LineAsked::new(title)));
             }
-            Outcome::Wants(Intent::Look(name, filter)) => self.look(name, filter.as_deref()),
+            Outcome::Wants(Intent::Look(name, filter)) => {
+                self.look(name, filter.as_deref());
+                let back = shown.keys.key_of(Action::Back);
+                self.say(format!("press {back} to go back"), false);
+            }
             Outcome::Wants(Intent::Show(name, subject)) => {
                 if let Some(place) = PANELS.iter().position(|row| row.name == name) {
                     self.show(place);
@@ -67,7 +71,7 @@ impl Screen {
                     Some(snapshot) => self.panels[self.active].typed(&text, &view(shown, &snapshot)),
                     None => Outcome::Ignored,
                 };
-                return self.settle(taken).unwrap_or_default();
+                return self.settle(taken, shown).unwrap_or_default();
             }
             Step::Run(command) => return self.take(command, shown),
             Step::Do(effects) => {
