@@ -32,7 +32,7 @@ pub use inferred::{TargetOptions, from_targets};
 pub(crate) use location::config_folder;
 pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
-pub(crate) use place::{Document, nearest, text_of, unknown_name};
+pub(crate) use place::{Document, bytes_of, nearest, text_of, unknown_name};
 pub(crate) use target::without_secrets;
 pub(crate) use thresholds::rule_ids;
 pub use value::{Bandwidth, Size, Span};

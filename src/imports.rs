@@ -13,7 +13,7 @@ use std::path::Path;
 
 use headwater_engine::reading::Call;
 
-use crate::config::{ConfigError, Problem};
+use crate::config::{ConfigError, Problem, bytes_of};
 
 /// The longest file or answer that is read, in bytes: some ten thousand calls.
 pub const LONGEST: usize = 8 * 1024 * 1024;
@@ -107,14 +107,17 @@ impl Import {
 
     /// Reads a file of this format.
     pub fn of_file(format: &Format, path: &Path) -> Self {
-        match std::fs::read(path) {
+        match bytes_of(path, LONGEST) {
             Ok(bytes) => Self::of(format, &String::from_utf8_lossy(&bytes)),
-            Err(error) => {
-                let mut import = Self::default();
-                import.complain(None, format!("cannot be read ({error}): check the path and its rights"));
-                import
-            }
+            Err(error) => Self::broken(&format!("cannot be read ({error}): check the path and its rights")),
         }
+    }
+
+    /// Nothing could be read, for this reason.
+    pub fn broken(reason: &str) -> Self {
+        let mut import = Self::default();
+        import.complain(None, reason);
+        import
     }
 
     /// What could not be read, as the problems of this file; `None` when everything could.

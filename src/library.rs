@@ -8,7 +8,8 @@ mod case_entry;
 mod examining;
 mod saved;
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use headwater_engine::Library;
 use headwater_engine::runbook::{Remedy, Runbook};
@@ -142,7 +143,7 @@ fn entries<E: Entry>(own: Option<&Path>, known: &Library, faults: &mut Vec<Confi
             Err(fault) => faults.push(fault),
         }
     }
-    for path in own.map(|own| files(&own.join(E::FOLDER))).unwrap_or_default() {
+    for path in own.map(|own| files(&own.join(E::FOLDER), faults)).unwrap_or_default() {
         let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let origin = path.display().to_string();
         let entry =
@@ -160,9 +161,17 @@ fn entries<E: Entry>(own: Option<&Path>, known: &Library, faults: &mut Vec<Confi
 }
 
 /// The TOML files of a folder, in order; none when it is not there.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+fn files(folder: &Path, faults: &mut Vec<ConfigError>) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>());
+    let mut files = listed.unwrap_or_else(|error| {
+        if error.kind() != io::ErrorKind::NotFound {
+            let sentence = format!("cannot be read ({error}): check its rights");
+            faults.push(ConfigError::new(folder.display().to_string(), sentence));
+        }
+        vec![]
+    });
+    files.retain(|path| path.extension().is_some_and(|it| it == "toml"));
     files.sort();
     files
 }

@@ -19,7 +19,7 @@ pub(super) struct KioskArgs {
     #[command(flatten)]
     targets: TargetArgs,
 
-    /// The panels that are shown in turn, by their names [default: all but runbook and cases]
+    /// The panels that are shown in turn, by their names [default: those that a wall is for]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     panels: Vec<String>,
 

@@ -80,6 +80,8 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8, Failure> {
 /// The moment that a text names: a time of day is the first such within the recording.
 fn moment(text: &str, from: Moment, to: Moment) -> Result<Moment, String> {
     let found = match text.parse::<jiff::Timestamp>() {
+        // A whole second is meant to its end, as a time of day is.
+        Ok(at) if at.subsec_nanosecond() == 0 => Some(Moment(at.as_millisecond() + 999)),
         Ok(at) => Some(Moment(at.as_millisecond())),
         Err(_) => {
             let time: jiff::civil::Time = text.parse().map_err(|_| {
@@ -113,7 +115,13 @@ mod tests {
         let (from, to) = (Moment(DAY - 60_000), Moment(DAY + 120_000));
         assert_eq!(moment("23:59:30", from, to), Ok(Moment(DAY - 30_000 + 999)));
         assert_eq!(moment("00:01", from, to), Ok(Moment(DAY + 60_999)));
-        assert_eq!(moment("1970-01-02T00:00:00Z", from, to), Ok(Moment(DAY)));
+        assert_eq!(moment("1970-01-02T00:00:00Z", from, to), Ok(Moment(DAY + 999)));
+        let late = Moment(DAY + 300);
+        assert_eq!(
+            moment("1970-01-02T00:00:00Z", late, to),
+            Ok(Moment(DAY + 999)),
+            "the second it names itself"
+        );
         assert!(moment("00:03", from, to).unwrap_err().contains("it goes from 23:59:00 to 00:02:00"));
         assert!(moment("soon", from, to).unwrap_err().contains("is no time"));
     }

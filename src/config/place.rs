@@ -1,6 +1,7 @@
 //! Where in a configuration file something is wrong: every complaint names the line, the key and the value.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -50,12 +51,34 @@ impl fmt::Display for ConfigError {
     }
 }
 
+/// The longest text of a configuration, a theme, a runbook.
+const LONGEST_TEXT: usize = 8 * 1024 * 1024;
+
 /// The text of a file; `hint` says where a right one comes from.
 pub(crate) fn text_of(path: &Path, hint: &str) -> Result<String, ConfigError> {
-    std::fs::read_to_string(path).map_err(|error| {
+    let text = bytes_of(path, LONGEST_TEXT).and_then(|bytes| {
+        String::from_utf8(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    });
+    text.map_err(|error| {
         let origin = path.display().to_string();
         ConfigError::new(origin, format!("cannot be read ({error}): check the path; {hint}"))
     })
+}
+
+/// The bytes of a plain file, at most so many: a device or a pipe would be read for ever, and a giant would fill the
+/// memory before anybody saw how long it is.
+pub(crate) fn bytes_of(path: &Path, longest: usize) -> io::Result<Vec<u8>> {
+    // Asked before it is opened: opening a pipe waits for its other end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let mut bytes = vec![];
+    std::fs::File::open(path)?.take(longest as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > longest {
+        return Err(io::Error::other(format!("it is longer than {} MiB", longest / 1024 / 1024)));
+    }
+    Ok(bytes)
 }
 
 /// The text of a TOML file with the places of its keys, and the problems found so far.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::report::Since;
-use crate::rules::{Breach, Judgement, RULES, Rule};
+use crate::rules::{Breach, Judgement, Nature, RULES, Rule};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -155,9 +155,13 @@ impl Findings {
         })
     }
 
-    /// Whether nothing at all is pending or firing, or has fired.
+    /// Whether nothing at all is pending or firing, or has fired, and callers are seen to be well where any are watched:
+    /// while too few requests were seen to tell, an incident that is older than this run looks like nothing.
     pub fn calm(&self) -> bool {
-        !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)
+        let symptoms = || self.iter().filter(|finding| finding.rule.nature == Nature::Symptom);
+        let is_seen =
+            symptoms().next().is_none() || symptoms().any(|finding| matches!(finding.state, State::Clear(_)));
+        is_seen && !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)
     }
 
     /// The live state of one rule on each of its subjects, for screens.

@@ -192,7 +192,7 @@ pub struct SourceState {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{IN_FLIGHT, REQUESTS};
+    use crate::metric::{ERRORS, IN_FLIGHT, REQUESTS};
     use crate::reading::{Input, Reading, Value};
     use crate::settings::Baselines;
 
@@ -244,6 +244,7 @@ mod tests {
             reading.events.extend(event);
             let service: Subject = "service/a".parse().unwrap();
             reading.sample(&service, REQUESTS, Value::Gauge(5.0));
+            reading.sample(&service, ERRORS, Value::Gauge(0.0));
             engine.take(&Input::Reading(reading));
             engine.take(&Input::Tick(at));
         };

@@ -192,3 +192,26 @@ proptest! {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn no_depth_takes_the_stack_of_a_worker() {
+    for open in ["[", "{\"a\":", "- "] {
+        for depth in [20, 30, 63, 64, 65, 2_000] {
+            let text = open.repeat(depth);
+            let read = move || read("jaeger", &text).calls.len();
+            let calls = tokio::spawn(async move { read() }).await;
+            assert_eq!(calls.ok(), Some(0), "{depth} x '{open}'");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_is_not_waited_for_and_a_giant_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let giant = folder.path().join("giant.json");
+    std::fs::File::create(&giant).unwrap().set_len(3 << 30).unwrap();
+    for path in [Path::new("/dev/zero"), folder.path(), &giant] {
+        let import = Import::of_file(format("jaeger").unwrap(), path);
+        assert!(import.problems[0].sentence.contains("cannot be read"), "{:?}", import.problems);
+    }
+}

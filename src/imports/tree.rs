@@ -57,7 +57,7 @@ impl Node {
 pub(super) fn documents(text: &str, import: &mut Import) -> Vec<Node> {
     let mut nodes = vec![];
     for (first_line, document) in split(text) {
-        match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&document, Options::default()) {
+        match serde_saphyr::from_str_with_options::<Spanned<Raw>>(&document, shallow()) {
             Ok(root) => nodes.push(node(root, first_line)),
             Err(error) => {
                 let line = error.location().map_or(1, |location| line_of(location.line()));
@@ -71,6 +71,13 @@ pub(super) fn documents(text: &str, import: &mut Import) -> Vec<Node> {
         }
     }
     nodes
+}
+
+/// No format nests half as deep, and each level takes a piece of the reader's stack: a thread must not run out of it.
+const DEEPEST: usize = 24;
+
+fn shallow() -> Options {
+    serde_saphyr::options! { budget: serde_saphyr::budget! { max_depth: DEEPEST } }
 }
 
 /// The documents between lines of `---`, each with the number of lines before it; those without content are left out.

@@ -99,7 +99,12 @@ impl Source for CallsSource {
         match answer {
             Err(fault) => reading.faults.push(fault),
             Ok(page) => {
-                let import = imports::Import::of(self.format, &String::from_utf8_lossy(&page.bytes));
+                let format = self.format;
+                let read = move || imports::Import::of(format, &String::from_utf8_lossy(&page.bytes));
+                // Megabytes of it take a moment, in which nobody else would be asked.
+                let import = tokio::task::spawn_blocking(read)
+                    .await
+                    .unwrap_or_else(|error| imports::Import::broken(&format!("cannot be read ({error})")));
                 reading
                     .faults
                     .extend(import.fault(&self.written.to_string()).map(|it| malformed(&it.to_string())));

@@ -12,6 +12,7 @@ use rustix::process::{Signal, kill_current_process_group};
 
 use super::feed::Order;
 use super::run::{Face, Leave, Run, time};
+use crate::config::without_secrets;
 use crate::library::save_case;
 use crate::report::writeup::versions;
 use crate::report::{Format, files, render};
@@ -54,6 +55,8 @@ impl<F: Face> Run<F> {
     /// Keeps what the operator did, at the time that it is where the feed is, and says what becomes of it.
     fn act(&mut self, done: &str, kind: ActKind) {
         let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
+        // What is typed or pasted is recorded and written up: no password with it.
+        let kind = kind.map_texts(without_secrets);
         if self.order(Order::Act(OperatorAct { at, kind })) {
             self.say(format!("{done} at {} UTC; it will stand in the report", at.clock()), false);
         }

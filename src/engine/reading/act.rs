@@ -92,3 +92,54 @@ pub enum StepAnswer {
     /// An earlier answer was taken back.
     Reopened,
 }
+
+impl ActKind {
+    /// The same act with each of its texts changed, ids left as they are.
+    pub fn map_texts(self, change: impl Fn(&str) -> String) -> Self {
+        let change = |text: RemoteText| RemoteText::new(&change(text.as_str()));
+        match self {
+            Self::Mark(text) => Self::Mark(change(text)),
+            Self::Note(text) => Self::Note(change(text)),
+            Self::Runbook(id) => Self::Runbook(id),
+            Self::Remedy { subject, text } => Self::Remedy { subject, text: change(text) },
+            Self::Step(step) => {
+                let answer = match step.answer {
+                    StepAnswer::Overridden(why) => StepAnswer::Overridden(change(why)),
+                    StepAnswer::Skipped(why) => StepAnswer::Skipped(change(why)),
+                    plain => plain,
+                };
+                let seen = step.seen.into_iter().map(&change).collect();
+                Self::Step(StepAct { answer, seen, ..step })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_that_somebody_typed_is_changed_and_no_id() {
+        let step = StepAct {
+            runbook: "dependencies-first".into(),
+            step: "2".into(),
+            title: "shards".into(),
+            answer: StepAnswer::Overridden("secret".into()),
+            found: Found::Bad,
+            seen: vec!["secret".into()],
+        };
+        let acts = [
+            ActKind::Mark("secret".into()),
+            ActKind::Note("secret".into()),
+            ActKind::Remedy { subject: "redis/a".parse().unwrap(), text: "secret".into() },
+            ActKind::Step(StepAct { answer: StepAnswer::Skipped("secret".into()), ..step.clone() }),
+            ActKind::Step(step),
+        ];
+        for act in acts {
+            let told = format!("{:?}", act.map_texts(|text| text.replace("secret", "***")));
+            assert!(told.contains("***") && !told.contains("secret"), "{told}");
+        }
+        assert_eq!(ActKind::Runbook("id".into()).map_texts(|_| "x".into()), ActKind::Runbook("id".into()));
+    }
+}

@@ -71,6 +71,8 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
     let Stage { name, mean, share, p99, .. } = longest;
     let p99_text = p99
         .map_or(String::new(), |p99| format!(" (p99 {}{})", p99.sign(), show(p99.number(), Unit::Seconds)));
+    // Two looks at one scrape are one observation.
+    let at = scene.last_scrape(service, STAGE_DURATION, Some(name)).unwrap_or(scene.now);
     let stirring = stirring_below(scene, service, &stages);
     let below = match &stirring {
         Some(subject) => format!("though {subject} is in trouble below it"),
@@ -88,14 +90,14 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
             named_evidence(
                 format!("{}[{name}] mean", STAGE_DURATION.name()),
                 Unit::Seconds,
-                Seen { value: *mean, at: scene.now },
+                Seen { value: *mean, at },
                 Some(scene.objective(service) * limits.of("floor")),
                 None,
             ),
             named_evidence(
                 format!("share of {name}"),
                 Unit::Ratio,
-                Seen { value: *share, at: scene.now },
+                Seen { value: *share, at },
                 Some(limits.of("share")),
                 None,
             ),

@@ -1,5 +1,6 @@
 //! What changes look like from outside: JSON lines, a JSON document, the log of git. Pure functions of bytes.
 
+use crate::config::without_secrets;
 use headwater_engine::reading::{Change, ChangeKind};
 use headwater_engine::{Kind, Moment, RemoteText, Subject};
 use serde_json::{Map, Value};
@@ -124,7 +125,7 @@ fn commit(record: &str, defaults: &Defaults) -> Result<Change, String> {
         at,
         component: defaults.component.clone(),
         kind: defaults.kind.unwrap_or(ChangeKind::Commit),
-        title: RemoteText::new(title),
+        title: RemoteText::new(&without_secrets(title)),
     })
 }
 
@@ -134,7 +135,9 @@ fn entry(value: &Value, defaults: &Defaults) -> Result<Change, String> {
     };
     let at = at(map)?;
     let title = match map.get("title") {
-        Some(Value::String(title)) if !title.trim().is_empty() => RemoteText::new(title.trim()),
+        Some(Value::String(title)) if !title.trim().is_empty() => {
+            RemoteText::new(&without_secrets(title.trim()))
+        }
         Some(_) => return Err("'title' is not a text".to_owned()),
         None => return Err("has no 'title': write in one line what was changed".to_owned()),
     };
