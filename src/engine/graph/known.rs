@@ -54,7 +54,8 @@ pub(super) fn keep_the_best(calls: &mut Calls) {
 
 /// Supposes what is usual where nothing tells of a caller.
 pub(super) fn add_usual(calls: &mut Calls) {
-    let components: Vec<Subject> = calls.keys().cloned().collect();
+    // A kind is read from the name each time it is asked for: once is enough.
+    let components: Vec<(Kind, Subject)> = calls.keys().map(|one| (one.kind(), one.clone())).collect();
     let called: BTreeSet<Subject> = calls.values().flat_map(BTreeMap::keys).cloned().collect();
     let is_seen =
         |(_, (origin, _)): &(&Subject, &Known)| matches!(origin, Origin::Observed | Origin::Catalogued);
@@ -81,8 +82,9 @@ pub(super) fn add_usual(calls: &mut Calls) {
 
 /// The components of the usual kinds below `caller`; a client with no gateway calls the services themselves.
 /// A queue or a GPU pool belongs to the service of its own name where there is one.
-fn usual_callees(caller: &Subject, components: &[Subject]) -> Vec<Subject> {
-    let of_kind = |kind: Kind| components.iter().filter(move |c| c.kind() == kind).cloned();
+fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subject> {
+    let of_kind =
+        |kind: Kind| components.iter().filter(move |(of, _)| *of == kind).map(|(_, one)| one.clone());
     let kinds =
         USUAL_CALLS.iter().find(|(kind, _)| *kind == caller.kind()).map_or(&[][..], |(_, kinds)| kinds);
     let mut callees: Vec<Subject> = kinds.iter().flat_map(|kind| of_kind(*kind)).collect();
