@@ -198,7 +198,7 @@ fn the_text_says_what_hurts_who_is_suspected_and_what_was_not_seen() {
     }
     let calm = Folder::new(("web", "latency.avg"), &[("web", "db")]).series("web", "latency.avg", 0.1, 0.1);
     let out = calm.rank(&[]).out;
-    assert!(out.contains("Nothing that the symptom depends on differs from its baseline."), "{out}");
+    assert!(out.contains("Nothing that the symptom depends on differs clearly from its baseline."), "{out}");
 }
 
 #[test]

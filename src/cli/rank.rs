@@ -74,16 +74,18 @@ fn text(postmortem: &Postmortem, ranking: &Ranking) -> String {
     let mut out = Layout::new(100);
     out.hang("symptom", 9, &symptom(postmortem, ranking));
     out.blank();
-    if ranking.suspects.is_empty() {
-        out.hang("", 0, "Nothing that the symptom depends on differs from its baseline.");
+    let standing_out = ranking.suspects.iter().filter(|suspect| suspect.stands_out()).count();
+    if standing_out == 0 {
+        out.hang("", 0, "Nothing that the symptom depends on differs clearly from its baseline.");
     }
-    for (rank, suspect) in (1..).zip(&ranking.suspects).take(LISTED) {
+    for (rank, suspect) in (1..).zip(&ranking.suspects).take(standing_out.min(LISTED)) {
         out.hang(&format!("{rank:>2}  {:>5.2}", suspect.score), 11, &named(suspect));
         out.hang("", 11, &suspect.because);
     }
-    let more = ranking.suspects.len().saturating_sub(LISTED);
-    if more > 0 {
-        out.line(&format!("    and {more} more with less against them: --format json has all"));
+    let listed = standing_out.min(LISTED);
+    if ranking.suspects.len() > listed {
+        let more = ranking.suspects.len() - listed;
+        out.line(&format!("    and {more} with less against them or hardly anything: --format json has all"));
     }
     if !ranking.missing.is_empty() {
         out.blank();

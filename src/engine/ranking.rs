@@ -15,6 +15,8 @@ mod evidence;
 mod measure;
 mod nature;
 mod robust;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use nature::{Meaning, Nature, Side, Worse};
@@ -128,6 +130,17 @@ pub struct Suspect {
     pub evidence: Vec<Evidence>,
 }
 
+impl Suspect {
+    /// Whether more than noise speaks against it: in calm times hardly anybody does, in incidents most culprits do by
+    /// far.
+    pub fn stands_out(&self) -> bool {
+        self.score >= STANDS_OUT
+    }
+}
+
+/// See [`Suspect::stands_out`]; `docs/ranking.md` has what was measured.
+const STANDS_OUT: f64 = 0.2;
+
 /// How the symptom went.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Course {
@@ -142,7 +155,7 @@ pub struct Course {
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// Components against which something speaks, most suspected first.
+    /// Components that are worse than usual, most suspected first: those that stand out, then those that hardly differ.
     pub suspects: Vec<Suspect>,
     /// How the symptom went.
     pub symptom: Course,
@@ -212,7 +225,7 @@ fn suspect(mut group: Vec<Judged>, calls: &Calls<'_>, symptom: &str) -> Suspect 
         subject: subject.to_owned(),
         also,
         score: strongest.score,
-        because: because::sentence(&strongest.evidence, symptom, seen_as),
+        because: because::sentence(&strongest.evidence, symptom, strongest.score < STANDS_OUT, seen_as),
         evidence: strongest.evidence,
     }
 }

@@ -12,8 +12,11 @@ use crate::quantity::{show, times};
 const WORTH_A_WORD: f64 = 0.3;
 
 /// One sentence from the evidence, strongest first.
-pub(super) fn sentence(evidence: &[Evidence], symptom: &str, seen_as: Option<&str>) -> String {
+pub(super) fn sentence(evidence: &[Evidence], symptom: &str, is_weak: bool, seen_as: Option<&str>) -> String {
     let Some((first, rest)) = evidence.split_first() else { return String::new() };
+    if is_weak {
+        return format!("hardly differs: {}", clause(first, symptom));
+    }
     let mut text = seen_as.map_or_else(String::new, |name| format!("seen as {name}: "));
     text += &clause(first, symptom);
     for other in rest.iter().filter(|other| other.strength >= WORTH_A_WORD * first.strength) {

@@ -104,18 +104,18 @@ impl<'a, 'q> Court<'a, 'q> {
         symptom_lost: Option<f64>,
     ) -> (f64, Option<f64>) {
         let symptom = self.symptom_loss();
-        if symptom == Some(loss) {
-            let share = symptom_lost.map(|lost| (own.lost / lost).min(1.0));
-            return (share.unwrap_or(1.0), share);
+        if let Some(lost) = symptom_lost.filter(|_| symptom == Some(loss)) {
+            let share = (own.lost / lost).min(1.0);
+            return (share, Some(share));
         }
-        // A loss of another kind touches at most so many of the symptom's requests.
+        // Of what the symptom did not lose nobody has a share, but a loss touches at most so many of its requests.
         let touched = match loss {
             Loss::Time => self.view.mean_requests(place),
             Loss::Requests => Some(own.lost),
         };
         let asked = self.view.mean_requests(0).filter(|asked| *asked > 0.0);
         let reach = touched.zip(asked).map_or(1.0, |(touched, asked)| (touched / asked).min(1.0));
-        (reach * if symptom.is_some() { OTHER_KIND } else { 1.0 }, None)
+        (reach * if symptom.is_none_or(|symptom| symptom == loss) { 1.0 } else { OTHER_KIND }, None)
     }
 
     /// What the symptom is a loss of, where it is one.

@@ -14,6 +14,12 @@ const FEW_POINTS: f64 = 2.0;
 /// Up to this many spreads, a deviation is noise.
 const NOISE: f64 = 2.0;
 
+/// The strength of a deviation of that many spreads.
+const WORTH_OF_NOISE: f64 = 0.01;
+
+/// More spreads than this are as many: a number that never was anything else is no reason for infinity.
+const MOST_SPREADS: f64 = 1e6;
+
 /// More points than this tell a quartile no better and cost time: a longer series is thinned evenly.
 const ENOUGH_POINTS: usize = 120;
 
@@ -38,15 +44,20 @@ pub(super) struct Deviation {
 }
 
 impl Deviation {
-    /// 0 for noise, then the logarithm: 20 spreads say more than 10, but 2000 hardly more than 1000.
+    /// Next to nothing for noise, then the logarithm: 20 spreads say more than 10, but 2000 hardly more than 1000.
     pub(super) fn strength(&self) -> f64 {
         strength(self.spreads)
     }
 }
 
-/// See [`Deviation::strength`].
+/// Within the noise next to nothing, but not quite: of components that hardly differ, one differs more. Beyond it the
+/// logarithm.
 pub(super) fn strength(spreads: f64) -> f64 {
-    if spreads > NOISE { ((1.0 + spreads) / (1.0 + NOISE)).ln() } else { 0.0 }
+    if spreads.is_nan() || spreads <= 0.0 {
+        return 0.0;
+    }
+    let beyond = if spreads > NOISE { ((1.0 + spreads) / (1.0 + NOISE)).ln() } else { 0.0 };
+    beyond + WORTH_OF_NOISE * spreads.min(NOISE) / NOISE
 }
 
 /// The scale floor of a series: a share of its typical value, and a value.
@@ -86,7 +97,7 @@ pub(super) fn deviation(
         scale = SCALE_FLOOR * seen.abs().max(f64::MIN_POSITIVE);
     }
     scale *= 1.0 + FEW_POINTS / values.len() as f64;
-    let change = (seen - typical) / scale;
+    let change = ((seen - typical) / scale).clamp(-MOST_SPREADS, MOST_SPREADS);
     let spreads = match worse {
         Worse::Up => change,
         Worse::Down => -change,
@@ -271,7 +282,7 @@ mod tests {
             Worse::Down,
             Floor::RELATIVE,
         );
-        assert_eq!(silent.unwrap().strength(), 0.0, "silence is usual there");
+        assert!(silent.unwrap().strength() <= WORTH_OF_NOISE, "silence is usual there");
     }
 
     #[test]
@@ -284,11 +295,11 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_no_strength_and_strength_grows_slowly() {
-        assert_eq!(strength(2.0), 0.0);
+    fn noise_has_hardly_any_strength_and_strength_grows_slowly() {
+        assert!(strength(2.0) <= WORTH_OF_NOISE && strength(1.0) < strength(2.0));
         assert_eq!(strength(f64::NAN), 0.0);
         assert_eq!(strength(-50.0), 0.0);
-        assert!((strength(8.0) - 3_f64.ln()).abs() < 1e-12);
+        assert!((strength(8.0) - 3_f64.ln() - WORTH_OF_NOISE).abs() < 1e-12);
         assert!(strength(2_000.0) - strength(1_000.0) < strength(20.0) - strength(8.0));
     }
 

@@ -55,7 +55,7 @@ impl<'a> View<'a> {
             }
         }
         view.beyond = beyond.len();
-        for series in view.whole.iter_mut().chain(&mut view.parts) {
+        for series in view.whole.iter_mut().chain(&mut view.parts).chain(view.edges.values_mut()) {
             series.sort_by(|one, other| (one.metric, one.subject).cmp(&(other.metric, other.subject)));
         }
         view.symptom = view.whole[0].iter().copied().find(|series| series.metric == question.symptom.metric);
