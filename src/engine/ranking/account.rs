@@ -8,9 +8,9 @@
 use super::calls::Calls;
 use super::nature::Meaning;
 use super::robust::{
-    Deviation, FAILURE_FLOOR, Floor, Near, SCALE_FLOOR, deviation, finite, median, thinned, tolerance,
+    Deviation, FAILURE_FLOOR, Floor, Near, SCALE_FLOOR, deviation, finite, thinned, thinning, tolerance,
 };
-use super::view::View;
+use super::view::{Seen, View};
 use super::{Point, Series, Worse};
 
 /// What is lost.
@@ -46,7 +46,8 @@ pub(super) struct Account<'a> {
 
 /// A candidate's loss over time.
 struct Ledger<'a> {
-    series: &'a Series<'a>,
+    seen: Seen<'a>,
+    shift: Deviation,
     baseline: Vec<Point>,
     window: Vec<Point>,
     tolerance: f64,
@@ -58,13 +59,15 @@ impl<'a> Account<'a> {
     /// Reckons the account. Only what is measured alike adds up: candidates whose metrics have the names that most of
     /// them have.
     pub(super) fn of(loss: Loss, calls: &Calls<'_>, view: &View<'a>) -> Self {
-        let wanted = most_common((0..calls.len()).filter_map(|place| measure(loss, view, place)));
+        let wanted = most_common(
+            (0..calls.len()).filter_map(|place| measure(loss, view, place)).map(|seen| seen.series),
+        );
         let requests = most_common((0..calls.len()).filter_map(|place| view.requests(place)));
         let ledgers: Vec<Option<Ledger<'a>>> = (0..calls.len())
             .map(|place| {
-                let series = measure(loss, view, place).filter(|series| Some(series.metric) == wanted)?;
+                let seen = measure(loss, view, place).filter(|seen| Some(seen.series.metric) == wanted)?;
                 let asked = view.requests(place).filter(|series| Some(series.metric) == requests)?;
-                Ledger::of(loss, series, asked)
+                Ledger::of(loss, seen, asked)
             })
             .collect();
         let own = (0..calls.len()).map(|place| own(loss, place, &ledgers, calls, view)).collect();
@@ -78,12 +81,10 @@ impl<'a> Account<'a> {
 }
 
 /// The series of a candidate from which its loss can be reckoned.
-fn measure<'a>(loss: Loss, view: &View<'a>, place: usize) -> Option<&'a Series<'a>> {
-    view.whole(place).find(|series| match loss {
-        Loss::Time => series.nature.meaning == Meaning::Latency && series.nature.is_mean,
-        Loss::Requests => {
-            series.nature.is_share && matches!(series.nature.meaning, Meaning::Success | Meaning::Failures)
-        }
+fn measure<'a>(loss: Loss, view: &View<'a>, place: usize) -> Option<Seen<'a>> {
+    view.whole(place).find(|seen| match loss {
+        Loss::Time => seen.means(&[Meaning::Latency]) && seen.series.nature.is_mean,
+        Loss::Requests => seen.means(&[Meaning::Success, Meaning::Failures]) && seen.series.nature.is_share,
     })
 }
 
@@ -95,35 +96,41 @@ fn most_common<'a>(series: impl Iterator<Item = &'a Series<'a>>) -> Option<&'a s
 }
 
 impl<'a> Ledger<'a> {
-    fn of(loss: Loss, series: &'a Series<'a>, requests: &Series<'_>) -> Option<Self> {
-        let all = || finite(series.baseline).chain(finite(series.window)).map(|point| point.value);
+    fn of(loss: Loss, seen: Seen<'a>, requests: &Series<'_>) -> Option<Self> {
+        let series = seen.series;
+        let shift = seen.shift?;
         // A share is written as 0 to 1 or as 0 to 100, and names do not always tell which.
-        let whole = if all().any(|value| value > 1.5) { 100.0 } else { 1.0 };
+        let is_percent = || finite(series.baseline).any(|point| point.value > 1.5);
+        let whole = if loss == Loss::Requests && is_percent() { 100.0 } else { 1.0 };
         let cost = |value: f64| match (loss, series.nature.meaning) {
             (Loss::Time, _) => value,
             (Loss::Requests, Meaning::Success) => 1.0 - value / whole,
             (Loss::Requests, _) => value / whole,
         };
-        let mut costs: Vec<f64> = thinned(series.baseline).map(|point| cost(point.value)).collect();
-        let usual = median(&mut costs)?;
+        let usual = cost(shift.typical);
         let tolerance = tolerance(series.baseline, series.window);
-        let lost = |points: &[Point], requests: &[Point]| -> Vec<Point> {
+        let lost = |points: Vec<Point>, requests: &[Point]| -> Vec<Point> {
             let mut near = Near::new(requests, tolerance);
-            finite(points)
-                .filter_map(|point| {
-                    Some(Point { at: point.at, value: (cost(point.value) - usual) * near.at(point.at)? })
-                })
-                .collect()
+            let losses = points.into_iter().filter_map(|point| {
+                Some(Point { at: point.at, value: (cost(point.value) - usual) * near.at(point.at)? })
+            });
+            losses.collect()
         };
-        let baseline = lost(series.baseline, requests.baseline);
-        let window = lost(series.window, requests.window);
+        let baseline = lost(thinned(series.baseline), requests.baseline);
+        let window = lost(finite(series.window).collect(), requests.window);
         (!baseline.is_empty() && !window.is_empty()).then_some(Self {
-            series,
+            seen,
+            shift,
             baseline,
             window,
             tolerance,
             usual,
         })
+    }
+
+    /// How far apart two points of thinned baselines may be to count as of one moment.
+    fn tolerance_of_baseline(&self) -> f64 {
+        self.tolerance * thinning(self.seen.series.baseline) as f64
     }
 }
 
@@ -135,20 +142,20 @@ fn own<'a>(
     view: &View<'a>,
 ) -> Option<Own<'a>> {
     let ledger = ledgers[place].as_ref()?;
-    let charged = |points: Vec<Point>, of: for<'l> fn(&'l Ledger<'a>) -> &'l [Point]| -> Vec<Point> {
-        let mut points = points;
-        for callee in &calls.callees[place] {
-            let Some(below) = ledgers[*callee].as_ref() else { continue };
-            let share = view.share_of_caller(place, *callee, calls);
-            let mut near = Near::new(of(below), below.tolerance);
-            for point in &mut points {
-                point.value -= near.at(point.at).unwrap_or(0.0).max(0.0) * share;
-            }
+    let mut baseline = ledger.baseline.clone();
+    let mut window = ledger.window.clone();
+    let charge = |points: &mut [Point], of_callee: &[Point], tolerance: f64, share: f64| {
+        let mut near = Near::new(of_callee, tolerance);
+        for point in points {
+            point.value -= near.at(point.at).unwrap_or(0.0).max(0.0) * share;
         }
-        points
     };
-    let baseline = charged(thinned(&ledger.baseline).collect(), |ledger| &ledger.baseline);
-    let window = charged(ledger.window.clone(), |ledger| &ledger.window);
+    for callee in &calls.callees[place] {
+        let Some(below) = ledgers[*callee].as_ref() else { continue };
+        let share = view.share_of_caller(place, *callee, calls);
+        charge(&mut baseline, &below.baseline, below.tolerance_of_baseline(), share);
+        charge(&mut window, &below.window, below.tolerance, share);
+    }
     let requests = view.mean_requests(place)?;
     let floor = match loss {
         Loss::Time => SCALE_FLOOR * ledger.usual.abs() * requests,
@@ -156,8 +163,8 @@ fn own<'a>(
     };
     let deviation = deviation(&baseline, &window, &view.emphasis, Worse::Up, Floor::absolute(floor))?;
     Some(Own {
-        series: ledger.series,
-        shift: view.shift(ledger.series)?,
+        series: ledger.seen.series,
+        shift: ledger.shift,
         deviation,
         lost: (view.emphasis.mean(&window)? - deviation.typical).max(0.0),
     })

@@ -76,15 +76,16 @@ fn change(evidence: &Evidence) -> String {
 
 /// How the symptom's own series went.
 pub(super) fn course(question: &Question<'_>, view: &View<'_>) -> Course {
-    let nature = view.symptom.map_or_else(|| Nature::of(question.symptom.metric), |series| series.nature);
+    let symptom = view.symptom.map(|seen| seen.series);
+    let nature = symptom.map_or_else(|| Nature::of(question.symptom.metric), |series| series.nature);
     let values = |points| finite(points).map(|point| point.value).collect::<Vec<f64>>();
-    let usual = view.symptom.and_then(|series| median(&mut values(series.baseline)));
+    let usual = symptom.and_then(|series| median(&mut values(series.baseline)));
     let badness = |value: &f64| match nature.worse {
         Worse::Up => *value,
         Worse::Down => -value,
         Worse::Either => (value - usual.unwrap_or(0.0)).abs(),
     };
-    let worst = view.symptom.and_then(|series| {
+    let worst = symptom.and_then(|series| {
         values(series.window).into_iter().max_by(|one, other| badness(one).total_cmp(&badness(other)))
     });
     Course { usual, worst, nature }
@@ -95,7 +96,7 @@ pub(super) fn missing(question: &Question<'_>, calls: &Calls<'_>, view: &View<'_
     let symptom = question.symptom;
     let mut missing = vec![];
     let has = |points| finite(points).next().is_some();
-    match view.symptom {
+    match view.symptom.map(|seen| seen.series) {
         None => missing.push(format!(
             "{} has no {}: no moment counts more than another, and nobody's share of the symptom is known",
             symptom.subject, symptom.metric

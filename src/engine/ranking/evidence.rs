@@ -2,10 +2,10 @@
 
 use super::account::{Account, Loss, Own};
 use super::calls::Calls;
-use super::measure::{first_strongest, gap, most, of, quotient, slower, strongest};
+use super::measure::{first_strongest, gap, most, quotient, silenced, slower, slowness, strongest};
 use super::nature::{Meaning, Side};
-use super::robust::{Deviation, median, strength};
-use super::view::View;
+use super::robust::{Deviation, NOISE, strength};
+use super::view::{Seen, View};
 use super::{Evidence, Mechanism, Series, Worse};
 
 /// How much evidence of the other kind counts: failures under a symptom of latency, and the reverse.
@@ -27,6 +27,10 @@ pub(super) struct Court<'a, 'q> {
     slower: Vec<f64>,
     waits: Vec<Vec<f64>>,
     failing: Vec<Option<(&'a Series<'a>, Deviation)>>,
+    /// How much less each candidate is called than its callers' traffic asks for.
+    silenced: Vec<Option<(&'a Series<'a>, Deviation)>>,
+    /// How much the symptom's subject lost by the rise of its percentiles, where the symptom is such a rise.
+    slowness_of_symptom: Option<f64>,
     /// By caller and place among its callees: how the gap between the two sides of the call grew.
     gaps: Vec<Vec<Option<Deviation>>>,
 }
@@ -42,7 +46,7 @@ impl<'a, 'q> Court<'a, 'q> {
             .clone()
             .map(|place| {
                 by_call(place, &|call| {
-                    let seen = strongest(view, view.latencies_of_call(call, Side::Caller));
+                    let seen = strongest(view.latencies_of_call(call, Side::Caller));
                     seen.map_or(slower[call.1], |(_, shift)| shift.strength())
                 })
             })
@@ -52,7 +56,13 @@ impl<'a, 'q> Court<'a, 'q> {
             failures: Account::of(Loss::Requests, calls, view),
             slower,
             waits,
-            failing: places.clone().map(|place| strongest(view, of(view, place, &FAILING))).collect(),
+            silenced: places.clone().map(|place| silenced(calls, view, place)).collect(),
+            slowness_of_symptom: slowness(view, 0).filter(|lost| {
+                let is_slow = |seen: Seen<'_>| seen.shift.is_some_and(|shift| shift.spreads > NOISE);
+                *lost > 0.0
+                    && view.symptom.is_some_and(|seen| seen.means(&[Meaning::Latency]) && is_slow(seen))
+            }),
+            failing: places.clone().map(|place| strongest(view.with(place, &FAILING))).collect(),
             gaps: places
                 .map(|place| calls.callees[place].iter().map(|callee| gap(view, (place, *callee))).collect())
                 .collect(),
@@ -120,7 +130,7 @@ impl<'a, 'q> Court<'a, 'q> {
 
     /// What the symptom is a loss of, where it is one.
     fn symptom_loss(&self) -> Option<Loss> {
-        match self.view.symptom?.nature.meaning {
+        match self.view.symptom?.series.nature.meaning {
             Meaning::Latency => Some(Loss::Time),
             Meaning::Success | Meaning::Failures => Some(Loss::Requests),
             _ => None,
@@ -144,27 +154,12 @@ impl<'a, 'q> Court<'a, 'q> {
     fn latency(&self, place: usize) -> Option<(&'a Series<'a>, Deviation)> {
         let callers = self.calls.callers[place].iter();
         let calls = callers.flat_map(|caller| self.view.latencies_of_call((*caller, place), Side::Callee));
-        strongest(self.view, calls)
-            .or_else(|| strongest(self.view, of(self.view, place, &[Meaning::Latency])))
+        strongest(calls).or_else(|| strongest(self.view.with(place, &[Meaning::Latency])))
     }
 
     /// How much of the symptom a candidate's slowness can explain: 3 ms more cannot make 2 s.
     fn reach_of_slowness(&self, place: usize) -> f64 {
-        let typical_rise = |place: usize| {
-            let shifts = of(self.view, place, &[Meaning::Latency])
-                .filter_map(|series| Some((self.view.shift(series)?, series.nature.factor)));
-            median(
-                &mut shifts.map(|(shift, factor)| (shift.seen - shift.typical) * factor).collect::<Vec<_>>(),
-            )
-        };
-        let is_slow = self.symptom_loss() == Some(Loss::Time)
-            && self
-                .view
-                .symptom
-                .and_then(|symptom| self.view.shift(symptom))
-                .is_some_and(|s| s.strength() > 0.0);
-        let lost = |place: usize| Some(typical_rise(place)? * self.view.mean_requests(place)?);
-        match lost(0).filter(|lost| is_slow && *lost > 0.0).zip(lost(place)) {
+        match self.slowness_of_symptom.zip(slowness(self.view, place)) {
             Some((symptom, own)) => (PERCENTILE_SLACK * own / symptom).clamp(0.0, 1.0),
             None => 1.0,
         }
@@ -184,14 +179,14 @@ impl<'a, 'q> Court<'a, 'q> {
 
     /// A resource of its own: no dependency explains it away.
     fn resource(&self, place: usize) -> Option<Evidence> {
-        let (series, shift) = strongest(self.view, of(self.view, place, &[Meaning::Resource]))?;
+        let (series, shift) = strongest(self.view.with(place, &[Meaning::Resource]))?;
         Some(evidence(Mechanism::Resource, series, shift))
     }
 
     /// Bytes, system calls and the like for each request.
     fn work(&self, place: usize) -> Option<Evidence> {
         let requests = self.view.requests(place)?;
-        let candidates = of(self.view, place, &[Meaning::Activity]).filter_map(|series| {
+        let candidates = self.view.with(place, &[Meaning::Activity]).filter_map(|Seen { series, .. }| {
             let shift = quotient(self.view, series, &[requests], Worse::Up)?;
             Some((series, shift))
         });
@@ -216,7 +211,7 @@ impl<'a, 'q> Court<'a, 'q> {
             .iter()
             .filter_map(|(caller, callee, gap)| Some((*caller, *callee, (*gap)?)))
             .reduce(|best, next| if next.2.strength() > best.2.strength() { next } else { best })?;
-        let series = self.view.latencies_of_call((caller, callee), Side::Caller).next()?;
+        let Seen { series, .. } = self.view.latencies_of_call((caller, callee), Side::Caller).next()?;
         Some(Evidence {
             subject: format!("{} > {}", self.calls.names[caller], self.calls.names[callee]),
             strength: total / gaps.len() as f64,
@@ -229,10 +224,7 @@ impl<'a, 'q> Court<'a, 'q> {
     fn silence(&self, place: usize) -> Option<Evidence> {
         let callees = self.calls.callees[place].iter().enumerate();
         let found = callees.filter_map(|(at, callee)| {
-            let callers = self.calls.callers[*callee].iter();
-            let asked: Option<Vec<&Series<'a>>> = callers.map(|caller| self.view.requests(*caller)).collect();
-            let requests = self.view.requests(*callee)?;
-            let shift = quotient(self.view, requests, &asked?, Worse::Down)?;
+            let (requests, shift) = self.silenced[*callee]?;
             let excuse = [
                 self.slower[*callee],
                 self.waits[place][at],
@@ -252,7 +244,7 @@ impl<'a, 'q> Court<'a, 'q> {
 
     /// Anything else that moved.
     fn odd(&self, place: usize) -> Option<Evidence> {
-        let (series, shift) = strongest(self.view, of(self.view, place, &[Meaning::Other]))?;
+        let (series, shift) = strongest(self.view.with(place, &[Meaning::Other]))?;
         Some(Evidence { strength: UNSURE * shift.strength(), ..evidence(Mechanism::Odd, series, shift) })
     }
 }

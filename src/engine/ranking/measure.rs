@@ -2,25 +2,13 @@
 
 use super::calls::Calls;
 use super::nature::{Meaning, Side};
-use super::robust::{Deviation, Floor, Near, SCALE_FLOOR, deviation, finite, median, tolerance};
-use super::view::View;
+use super::robust::{Deviation, Floor, Near, SCALE_FLOOR, deviation, median, thinned, tolerance};
+use super::view::{Seen, View};
 use super::{Point, Series, Worse};
 
-/// The series of a candidate and its parts with one of these meanings.
-pub(super) fn of<'v, 'a>(
-    view: &'v View<'a>,
-    place: usize,
-    meanings: &'v [Meaning],
-) -> impl Iterator<Item = &'a Series<'a>> + 'v {
-    view.all(place).filter(move |series| meanings.contains(&series.nature.meaning))
-}
-
 /// The series that is worst, in its spreads.
-pub(super) fn strongest<'a>(
-    view: &View<'a>,
-    series: impl Iterator<Item = &'a Series<'a>>,
-) -> Option<(&'a Series<'a>, Deviation)> {
-    first_strongest(series.filter_map(|series| Some((series, view.shift(series)?))))
+pub(super) fn strongest<'a>(seen: impl Iterator<Item = Seen<'a>>) -> Option<(&'a Series<'a>, Deviation)> {
+    first_strongest(seen.filter_map(|seen| Some((seen.series, seen.shift?))))
 }
 
 /// The worst of these; of equals the first.
@@ -40,31 +28,32 @@ pub(super) fn most(strengths: &[f64]) -> f64 {
 pub(super) fn slower(calls: &Calls<'_>, view: &View<'_>, place: usize) -> f64 {
     let seen: Vec<f64> = calls.callers[place]
         .iter()
-        .filter_map(|caller| strongest(view, view.latencies_of_call((*caller, place), Side::Callee)))
+        .filter_map(|caller| strongest(view.latencies_of_call((*caller, place), Side::Callee)))
         .map(|(_, shift)| shift.strength())
         .collect();
     if !seen.is_empty() {
         return seen.iter().sum::<f64>() / seen.len() as f64;
     }
-    let own = view.whole(place).filter(|series| series.nature.meaning == Meaning::Latency);
-    let mut own: Vec<f64> = own.filter_map(|series| Some(view.shift(series)?.strength())).collect();
+    let own = view.whole(place).filter(|seen| seen.means(&[Meaning::Latency]));
+    let mut own: Vec<f64> = own.filter_map(|seen| Some(seen.shift?.strength())).collect();
     median(&mut own).unwrap_or_else(|| {
-        strongest(view, of(view, place, &[Meaning::Latency])).map_or(0.0, |(_, shift)| shift.strength())
+        strongest(view.with(place, &[Meaning::Latency])).map_or(0.0, |(_, shift)| shift.strength())
     })
 }
 
 /// How the gap between what a caller waits and what the callee takes has grown.
 pub(super) fn gap(view: &View<'_>, call: (usize, usize)) -> Option<Deviation> {
-    let caller = view.latencies_of_call(call, Side::Caller).next()?;
-    let callee = view.latencies_of_call(call, Side::Callee).next()?;
+    let caller = view.latencies_of_call(call, Side::Caller).next()?.series;
+    let callee = view.latencies_of_call(call, Side::Callee).next()?.series;
     let tolerance = tolerance(caller.baseline, caller.window);
     let difference = |waited: &[Point], took: &[Point]| -> Vec<Point> {
         let mut near = Near::new(took, tolerance);
-        let gaps = finite(waited)
+        let gaps = thinned(waited)
+            .into_iter()
             .filter_map(|point| Some(Point { at: point.at, value: point.value - near.at(point.at)? }));
         gaps.collect()
     };
-    let mut usual: Vec<f64> = finite(caller.baseline).map(|point| point.value).collect();
+    let mut usual: Vec<f64> = thinned(caller.baseline).iter().map(|point| point.value).collect();
     let floor = Floor { relative: SCALE_FLOOR, absolute: SCALE_FLOOR * median(&mut usual)?.abs() };
     deviation(
         &difference(caller.baseline, callee.baseline),
@@ -86,7 +75,7 @@ pub(super) fn quotient(
     let divided = |points: &[Point], pick: for<'s, 't> fn(&'s Series<'t>) -> &'s [Point]| -> Vec<Point> {
         let mut near: Vec<Near<'_>> =
             requests.iter().map(|series| Near::new(pick(series), tolerance)).collect();
-        let quotients = finite(points).filter_map(|point| {
+        let quotients = thinned(points).into_iter().filter_map(|point| {
             let asked = near.iter_mut().map(|near| near.at(point.at)).sum::<Option<f64>>()?;
             (asked > 0.0).then(|| Point { at: point.at, value: point.value / asked })
         });
@@ -99,4 +88,24 @@ pub(super) fn quotient(
         worse,
         Floor::RELATIVE,
     )
+}
+
+/// How much less a candidate is called than its callers' traffic asks for.
+pub(super) fn silenced<'a>(
+    calls: &Calls<'_>,
+    view: &View<'a>,
+    place: usize,
+) -> Option<(&'a Series<'a>, Deviation)> {
+    let requests = view.requests(place)?;
+    let asked: Option<Vec<&Series<'_>>> =
+        calls.callers[place].iter().map(|caller| view.requests(*caller)).collect();
+    Some((requests, quotient(view, requests, &asked?, Worse::Down)?))
+}
+
+/// What a candidate loses at a step by the middle rise of its percentiles.
+pub(super) fn slowness(view: &View<'_>, place: usize) -> Option<f64> {
+    let shifts = view.with(place, &[Meaning::Latency]);
+    let rises =
+        shifts.filter_map(|seen| Some((seen.shift?.seen - seen.shift?.typical) * seen.series.nature.factor));
+    Some(median(&mut rises.collect::<Vec<_>>())? * view.mean_requests(place)?)
 }
