@@ -1,5 +1,7 @@
 //! Checks that ask rules.
 
+use std::collections::BTreeSet;
+
 use super::{Outcome, and_more};
 use crate::report::Report;
 use crate::runbook::measures::parse_subjects;
@@ -23,11 +25,9 @@ pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (O
     let is_meant = |subject: &Subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)));
     let asked = |row: &&RuleState| ids.iter().any(|id| id == row.rule) && is_meant(&row.subject);
     let rows: Vec<&RuleState> = snapshot.rules.iter().filter(asked).collect();
-    let (stale, fresh): (Vec<&RuleState>, Vec<&RuleState>) = {
-        let stale = stale(snapshot);
-        rows.iter()
-            .partition(|row| stale.iter().any(|old| *old == &row.subject || old.contains(&row.subject)))
-    };
+    let old = stale(snapshot);
+    let (stale, fresh): (Vec<&RuleState>, Vec<&RuleState>) =
+        rows.iter().partition(|row| row.subject.wholes().any(|whole| old.contains(whole)));
     let of = |states: &[&str]| -> Vec<&RuleState> {
         fresh.iter().copied().filter(|row| states.contains(&row.state)).collect()
     };
@@ -56,10 +56,11 @@ pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (O
 }
 
 /// Everything about which the newest data is stale, or of which there is none: no rule can be believed on it.
-fn stale(snapshot: &Snapshot) -> Vec<&Subject> {
+fn stale(snapshot: &Snapshot) -> BTreeSet<&str> {
     let limit = snapshot.settings.stale_after().as_secs_f64();
     let is_stale = |age: Option<f64>| age.is_none_or(|age| age > limit);
-    snapshot.report.verdicts.iter().filter(|row| is_stale(row.age_s)).map(|row| &row.subject).collect()
+    let rows = snapshot.report.verdicts.iter().filter(|row| is_stale(row.age_s));
+    rows.map(|row| row.subject.as_str()).collect()
 }
 
 /// `redis/features#2: 23.9 MB/s out, flat at the link (25 MB/s) (since 14:06:55, data 1 s old)`.
