@@ -3,8 +3,6 @@
 mod learning;
 mod watching;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,12 +12,11 @@ use crate::graph::Graph;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
 use crate::rules::{self, Limits, Nature, RULES};
-use crate::scene::Scene;
+use crate::scene::{Looked, Scene};
 use crate::settings::{Baselines, Settings};
 use crate::signal::{Signal, Signals};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
-use crate::subject::Subject;
 use crate::time::Moment;
 use crate::timeline::{Frame, Timeline};
 use crate::triage;
@@ -141,10 +138,10 @@ impl Engine {
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
         let graph = self.present_graph();
-        let mut groups = RefCell::default();
+        let mut looked = Looked::default();
         let mut states = vec![];
         for (place, rule) in RULES.iter().copied().enumerate() {
-            let scene = self.scene(now, &graph, std::mem::take(&mut groups));
+            let scene = self.scene(now, &graph, std::mem::take(&mut looked));
             let watched = self.watched(rule.watches, &scene);
             let judgements: Vec<_> = watched
                 .iter()
@@ -152,7 +149,7 @@ impl Engine {
                     (rule.judge)(&scene, subject, &Limits { rule, settings: &self.settings, subject })
                 })
                 .collect();
-            groups = scene.groups;
+            looked = scene.looked;
             for (subject, judgement) in watched.iter().zip(judgements) {
                 self.findings.take(place, subject, judgement, now);
             }
@@ -167,7 +164,7 @@ impl Engine {
         }
         self.keep_time(now);
         let mut signals = std::mem::replace(&mut self.signals, Signals::beside(0));
-        let scene = self.scene(now, &graph, groups);
+        let scene = self.scene(now, &graph, looked);
         let report = triage::report(&scene);
         let scans_wanted = triage::scans_wanted(&scene, &report);
         let present = signals.take(&scene);
@@ -255,12 +252,7 @@ impl Engine {
         }
     }
 
-    fn scene<'a>(
-        &'a self,
-        now: Moment,
-        graph: &'a Graph,
-        groups: RefCell<BTreeMap<(&'static str, Subject), std::rc::Rc<crate::peers::Peers>>>,
-    ) -> Scene<'a> {
+    fn scene<'a>(&'a self, now: Moment, graph: &'a Graph, looked: Looked) -> Scene<'a> {
         Scene {
             now,
             evaluations: self.evaluations,
@@ -272,7 +264,7 @@ impl Engine {
             world: &self.world,
             graph,
             findings: &self.findings,
-            groups,
+            looked,
         }
     }
 

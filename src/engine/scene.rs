@@ -1,7 +1,7 @@
 //! What a rule sees: the store, the world and the graph at one moment, with the questions that rules ask.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+mod looked;
+
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::World;
+pub(crate) use looked::Looked;
 
 /// Intervals over which a present value is averaged.
 const PRESENT_INTERVALS: u32 = 3;
@@ -51,8 +52,8 @@ pub struct Scene<'a> {
     pub graph: &'a Graph,
     /// The findings of the rules above, of this evaluation, and of those below, of the last.
     pub findings: &'a Findings,
-    /// Groups of shards that were compared in this evaluation already.
-    pub(crate) groups: RefCell<BTreeMap<(&'static str, Subject), Rc<Peers>>>,
+    /// What rules have worked out in this evaluation already.
+    pub(crate) looked: Looked,
 }
 
 /// A percentile with what it rests on.
@@ -164,7 +165,7 @@ impl Scene<'_> {
         of_node: impl Fn(&Subject) -> Option<f64>,
     ) -> Rc<Peers> {
         let key = (name, cluster.clone());
-        if let Some(group) = self.groups.borrow().get(&key) {
+        if let Some(group) = self.looked.groups.borrow().get(&key) {
             return Rc::clone(group);
         }
         let values = self
@@ -177,7 +178,7 @@ impl Scene<'_> {
             })
             .collect();
         let group = Rc::new(Peers::new(values));
-        self.groups.borrow_mut().insert(key, Rc::clone(&group));
+        self.looked.groups.borrow_mut().insert(key, Rc::clone(&group));
         group
     }
 

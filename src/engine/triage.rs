@@ -3,6 +3,7 @@
 mod breakdown;
 mod chain;
 mod loops;
+mod nearness;
 mod shape;
 mod suspects;
 mod symptom;
@@ -30,7 +31,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
     let explained = suspects
         .first()
         .and_then(|first| scene.findings.get(&first.rule, &first.subject))
-        .and_then(|finding| suspects::nearest(scene, finding, &sufferings))
+        .and_then(|finding| nearness::nearest(scene, finding, &sufferings))
         .or(sufferings.first());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);

@@ -1,7 +1,5 @@
 //! What a healthy run leaves to later ones.
 
-use std::cell::RefCell;
-
 use super::Engine;
 use crate::baseline::{LEAST_POINTS, hour_of_day};
 use crate::graph::Graph;
@@ -23,7 +21,7 @@ impl Engine {
         let began = self.began.filter(|_| !self.disturbed)?;
         let (_, until) = self.calm?;
         let graph = Graph::of(&self.settings, &self.world);
-        let scene = self.scene(until, &graph, RefCell::default());
+        let scene = self.scene(until, &graph, crate::scene::Looked::default());
         let mut rows = vec![];
         let mut save = |subject: &Subject, metric: crate::metric::Metric, values: Vec<f64>| {
             if let Some((typical, spread, points)) =

@@ -1,7 +1,9 @@
 //! Loops that keep a failure going: which findings make one, and where it is cheapest to break.
 
+use std::collections::BTreeSet;
+
 use crate::findings::Finding;
-use crate::report::{FeedbackLoop, LoopPart, Role, Suspect};
+use crate::report::{Confidence, FeedbackLoop, LoopPart, Role, Suspect};
 use crate::rules::{QUEUE_NOT_COMPUTE, RETRY_STORM};
 use crate::scene::Scene;
 use crate::subject::Subject;
@@ -10,7 +12,8 @@ use crate::subject::Subject;
 struct LoopRow {
     name: &'static str,
     how: &'static str,
-    /// What each part is seen by: rule ids, of which one is enough. All parts must be there.
+    /// What each part is seen by: rule ids, of which one is enough. All parts must be there, and the others must be
+    /// linked by calls with the last, at which the loop turns.
     parts: &'static [&'static [&'static str]],
     /// The part at which it is cheapest to break.
     break_at: usize,
@@ -38,9 +41,19 @@ static LOOPS: &[LoopRow] = &[
     },
 ];
 
-/// The loops that are seen: the first row of which every part is there.
+/// The loops that are seen, of each turn the first row of which every part is there.
 pub(super) fn seen(scene: &Scene<'_>, suspects: &[Suspect]) -> Vec<FeedbackLoop> {
-    LOOPS.iter().find_map(|row| of_row(scene, row, suspects)).into_iter().collect()
+    let mut loops: Vec<FeedbackLoop> = vec![];
+    for row in LOOPS {
+        let Some((turn, others)) = row.parts.split_last() else { continue };
+        for turn in going_on(scene, turn) {
+            let is_part = |part: &LoopPart| part.subject == turn.subject && part.rule == turn.rule.id;
+            if !loops.iter().flat_map(|known| &known.parts).any(is_part) {
+                loops.extend(of_turn(scene, row, turn, others, suspects));
+            }
+        }
+    }
+    loops
 }
 
 /// What to do about a loop that outlives what began it: its trigger is no longer the handle.
@@ -53,20 +66,34 @@ pub(super) fn next_step(loops: &[FeedbackLoop]) -> Option<String> {
     ))
 }
 
-fn of_row(scene: &Scene<'_>, row: &LoopRow, suspects: &[Suspect]) -> Option<FeedbackLoop> {
-    let parts: Vec<LoopPart> =
-        row.parts.iter().map(|rules| part(scene, rules)).collect::<Option<Vec<_>>>()?;
+/// A loop that turns at this finding, its last part.
+fn of_turn(
+    scene: &Scene<'_>,
+    row: &LoopRow,
+    turn: &Finding,
+    others: &[&[&str]],
+    suspects: &[Suspect],
+) -> Option<FeedbackLoop> {
+    let around = Around::of(scene, &turn.subject);
+    let worst = |rules: &&[&str]| {
+        let linked = going_on(scene, rules).into_iter().find(|finding| around.contains(&finding.subject));
+        linked.map(part)
+    };
+    let mut parts: Vec<LoopPart> = others.iter().map(worst).collect::<Option<_>>()?;
+    parts.push(part(turn));
     let is_part = |subject: &Subject| parts.iter().any(|part| part.subject == *subject);
-    // What was convicted as the beginning is the trigger; else what may be it.
-    let trigger = suspects
-        .iter()
-        .filter(|suspect| suspect.role == Role::Trigger && !is_part(&suspect.subject))
-        .map(|suspect| LoopPart {
-            subject: suspect.subject.clone(),
-            rule: suspect.rule.clone(),
-            until: suspect.until,
-        })
-        .next();
+    // What is out of reach, or was over before callers suffered, began nothing: that is worth little as a suspect.
+    let began = |suspect: &&Suspect| {
+        suspect.role == Role::Trigger
+            && suspect.confidence > Confidence::Low
+            && !is_part(&suspect.subject)
+            && around.contains(&suspect.subject)
+    };
+    let trigger = suspects.iter().find(began).map(|suspect| LoopPart {
+        subject: suspect.subject.clone(),
+        rule: suspect.rule.clone(),
+        until: suspect.until,
+    });
     Some(FeedbackLoop {
         name: row.name.to_owned(),
         how: row.how.to_owned(),
@@ -77,13 +104,32 @@ fn of_row(scene: &Scene<'_>, row: &LoopRow, suspects: &[Suspect]) -> Option<Feed
     })
 }
 
-/// The worst finding of one of these rules that goes on.
-fn part(scene: &Scene<'_>, rules: &[&str]) -> Option<LoopPart> {
-    let severity = |finding: &&Finding| finding.breach.as_ref().map_or(0.0, |breach| breach.severity);
-    let worst = scene
-        .findings
-        .iter()
-        .filter(|finding| rules.contains(&finding.rule.id) && finding.counts() && finding.until().is_none())
-        .max_by(|one, other| severity(one).total_cmp(&severity(other)))?;
-    Some(LoopPart { subject: worst.subject.clone(), rule: worst.rule.id.to_owned(), until: None })
+/// What a component calls and what calls it, itself included: only there can it be in a loop.
+struct Around(BTreeSet<Subject>);
+
+impl Around {
+    fn of(scene: &Scene<'_>, subject: &Subject) -> Self {
+        let component = subject.component_of();
+        let (below, above) = (scene.graph.below(&component), scene.graph.above(&component));
+        Self(below.into_keys().chain(above.into_keys()).chain([component]).collect())
+    }
+
+    fn contains(&self, subject: &Subject) -> bool {
+        self.0.contains(&subject.component_of())
+    }
+}
+
+/// The findings of these rules that go on, the worst first.
+fn going_on<'a>(scene: &'a Scene<'_>, rules: &[&str]) -> Vec<&'a Finding> {
+    let severity = |finding: &Finding| finding.breach.as_ref().map_or(0.0, |breach| breach.severity);
+    let goes_on = |finding: &&Finding| {
+        rules.contains(&finding.rule.id) && finding.counts() && finding.until().is_none()
+    };
+    let mut all: Vec<&Finding> = scene.findings.iter().filter(goes_on).collect();
+    all.sort_by(|one, other| severity(other).total_cmp(&severity(one)));
+    all
+}
+
+fn part(finding: &Finding) -> LoopPart {
+    LoopPart { subject: finding.subject.clone(), rule: finding.rule.id.to_owned(), until: None }
 }

@@ -4,20 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::nearness::{EXPLAINING_SHARE, LINGERING, apart_in_time, nearest, share_of};
 use super::symptom::Suffering;
 use crate::findings::Finding;
 use crate::metric::Unit;
 use crate::quantity::show;
-use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Symptom, Verdict};
+use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Verdict};
 use crate::rules::{Nature, RULES};
-use crate::scene::{Scene, Stage};
+use crate::scene::Scene;
 use crate::subject::Subject;
-
-/// Share of the symptom's time that must be spent in a dependency for its trouble to explain the symptom.
-const EXPLAINING_SHARE: f64 = 0.3;
-
-/// For this long after its end a cause can still be what callers suffer from: queues drain, windows widen.
-const LINGERING: Duration = Duration::from_secs(60);
 
 /// Within this time rules with different holds may fire for one cause.
 const A_STEP: Duration = Duration::from_secs(15);
@@ -58,7 +53,12 @@ pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect
     // The order of onsets is known only among what all began while somebody looked.
     for group in suspects.chunk_by_mut(|one, other| one.group() == other.group()) {
         let is_dated = group.iter().all(|candidate| !candidate.suspect.since.before);
-        let onset = |candidate: &Candidate| if is_dated { candidate.onset() } else { 0 };
+        let earliest = group.iter().map(|candidate| candidate.suspect.since.at).min();
+        let onset = |candidate: &Candidate| match earliest.filter(|_| is_dated) {
+            // In steps of time within which rules with different holds may fire for one cause.
+            Some(earliest) => candidate.suspect.since.at.since(earliest).as_millis() / A_STEP.as_millis(),
+            None => 0,
+        };
         group.sort_by(|one, other| {
             onset(one)
                 .cmp(&onset(other))
@@ -98,44 +98,6 @@ impl Candidate {
             suspect.sentence.push_str(&format!("; it makes worse what {trigger} began"));
         }
     }
-
-    /// When it began, in steps of time within which rules with different holds may fire for one cause.
-    fn onset(&self) -> i64 {
-        let step = i64::try_from(A_STEP.as_millis()).unwrap_or(i64::MAX);
-        self.suspect.since.at.0.div_euclid(step)
-    }
-}
-
-/// Whether a finding's subject can be the cause of what a service's callers see: what the service calls can, by any
-/// finding; who calls it only by a circumstance, as a surge does, or by making it worse, as retries do.
-fn is_in_reach(scene: &Scene<'_>, service: &Subject, finding: &Finding) -> bool {
-    let component = finding.subject.component_of();
-    scene.graph.below(service).contains_key(&component)
-        || ((finding.rule.nature == Nature::Circumstance || finding.rule.role == Role::Amplifier)
-            && scene.graph.above(service).contains_key(&component))
-}
-
-/// The nearest symptom that a finding can explain: in its reach, at its time, and none that only passes on what is
-/// suffered below it.
-pub(super) fn nearest<'s>(
-    scene: &Scene<'_>,
-    finding: &Finding,
-    sufferings: &'s [Suffering],
-) -> Option<&'s Suffering> {
-    let possible: Vec<&Suffering> = sufferings
-        .iter()
-        .filter(|one| apart_in_time(finding, one).is_none() && is_in_reach(scene, &one.service, finding))
-        .collect();
-    let passes_on = |one: &Suffering| {
-        let below = scene.graph.below(&one.service);
-        possible.iter().any(|other| {
-            other.service != one.service
-                && below.contains_key(&other.service)
-                // Of two that call each other neither is below.
-                && !scene.graph.below(&other.service).contains_key(&one.service)
-        })
-    };
-    possible.iter().find(|one| !passes_on(one)).copied()
 }
 
 /// Whether one finding explains another. What has a rival itself explains no mechanism that has none: the
@@ -162,15 +124,11 @@ fn suspect(
     sufferings: &[Suffering],
 ) -> Option<Suspect> {
     let breach = finding.breach.as_ref()?;
-    let component = finding.subject.component_of();
     let nearest = nearest(scene, finding, sufferings);
     let in_reach = nearest.is_some();
     let suffering = nearest.or(sufferings.first());
     let apart = suffering.and_then(|suffering| apart_in_time(finding, suffering));
-    let share = suffering.and_then(|suffering| {
-        let stages = suffering.stages_during(scene, finding.since, finding.until());
-        share_of(scene, suffering, &stages, &component)
-    });
+    let share = suffering.and_then(|suffering| share_of(scene, suffering, finding));
     let was_borne = suffering.is_some_and(|suffering| was_borne(finding, suffering));
     // "A or B" is worth no more than the middle, whatever the numbers, and so is what callers have lived with.
     let is_open = !breach.rivals.is_empty() || was_borne;
@@ -216,18 +174,6 @@ fn suspect(
     })
 }
 
-/// Why a finding cannot be the cause of a symptom by its time, if it cannot: it ended well before callers suffered,
-/// or it began only afterwards. What was there before anybody looked takes no part in the order.
-fn apart_in_time(finding: &Finding, suffering: &Suffering) -> Option<&'static str> {
-    let began = suffering.symptom.since;
-    if !began.before && finding.until().is_some_and(|until| until + LINGERING < began.at) {
-        return Some("; but it ended before callers suffered");
-    }
-    let (_, over) = suffering.ended?;
-    (!finding.since.before && finding.since.at > over)
-        .then_some("; but it began when callers suffered no more")
-}
-
 /// Whether callers were well beside it for a while: something else must have come on top.
 fn was_borne(finding: &Finding, suffering: &Suffering) -> bool {
     let suffered = suffering.symptom.since;
@@ -248,35 +194,6 @@ fn confidence(finding: &Finding, in_reach: bool, share: Option<f64>) -> Confiden
         (Nature::Circumstance, true, _) => Confidence::Medium,
         _ => Confidence::Low,
     }
-}
-
-/// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
-/// whichever is greater. `None` where no stage is placed in it: then nobody knows.
-fn share_of(scene: &Scene<'_>, suffering: &Suffering, stages: &[Stage], component: &Subject) -> Option<f64> {
-    let Suffering { symptom, is_latency, service, .. } = suffering;
-    if component == service {
-        return Some(1.0);
-    }
-    // A refusal is quick: where requests fail, the time they take says nothing of who failed them.
-    if !is_latency {
-        return None;
-    }
-    let slowest = stages.iter().filter_map(|stage| stage.p99).map(|p99| p99.number()).fold(0.0, f64::max);
-    stages
-        .iter()
-        .filter(|stage| {
-            stage.spent_in.as_ref().is_some_and(|spent| scene.graph.below(spent).contains_key(component))
-        })
-        .map(|stage| {
-            let of_slowest = stage.p99.filter(|_| slowest > 0.0).map_or(0.0, |p99| p99.number() / slowest);
-            stage.share.max(of_slowest * stage_weight(stage.mean, symptom))
-        })
-        .reduce(f64::max)
-}
-
-/// A stage's slow tail counts only where the stage is a visible part of the symptom: a twentieth of its value.
-fn stage_weight(mean: f64, symptom: &Symptom) -> f64 {
-    if mean >= symptom.evidence.value / 20.0 { 1.0 } else { 0.0 }
 }
 
 fn add_keys(keys: &mut Vec<KeyEvidence>, more: &[KeyEvidence]) {

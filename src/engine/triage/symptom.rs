@@ -10,9 +10,6 @@ use crate::scene::{Scene, Stage};
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
-/// Symptoms that are looked at; where more services suffer, these are the worst.
-const MOST: usize = 8;
-
 /// A symptom with where its requests spent their time.
 pub(super) struct Suffering {
     pub(super) symptom: Symptom,
@@ -26,9 +23,15 @@ pub(super) struct Suffering {
     pub(super) ended: Option<(Moment, Moment)>,
     /// The stages of its requests while it lasted.
     pub(super) stages: Vec<Stage>,
+    /// What the service calls, directly or not, and itself.
+    pub(super) below: BTreeSet<Subject>,
+    /// What calls the service, directly or not, and itself.
+    pub(super) above: BTreeSet<Subject>,
+    /// Where among all symptoms those stand that it may merely pass on: of services below it.
+    pub(super) passes_on: Vec<usize>,
 }
 
-/// The symptoms, one a component, the one to explain first: present before ended; latency before errors and both
+/// The symptoms, one of each kind a component, the one to explain first: present before ended; latency before errors and both
 /// before a number of the business, because they say in which part of a request it hurts; where both a service and its
 /// caller suffer, the service, because its stages lead on; then the one furthest past its limit.
 pub(super) fn all(scene: &Scene<'_>) -> Vec<Suffering> {
@@ -42,8 +45,23 @@ pub(super) fn all(scene: &Scene<'_>) -> Vec<Suffering> {
         rank(one).cmp(&rank(other)).then(severity(other).total_cmp(&severity(one)))
     });
     let mut known = BTreeSet::new();
-    findings.retain(|finding| known.insert(finding.subject.component_of()));
-    findings.into_iter().take(MOST).filter_map(|finding| suffering(scene, finding)).collect()
+    findings.retain(|finding| known.insert((finding.subject.component_of(), finding.rule.id)));
+    let mut all: Vec<Suffering> =
+        findings.into_iter().filter_map(|finding| suffering(scene, finding)).collect();
+    let passes_on = |one: &Suffering| -> Vec<usize> {
+        let is_below = |other: &Suffering| {
+            other.service != one.service
+                && one.below.contains(&other.service)
+                // Of two that call each other neither is below.
+                && !other.below.contains(&one.service)
+        };
+        all.iter().enumerate().filter(|(_, other)| is_below(other)).map(|(place, _)| place).collect()
+    };
+    let passed_on: Vec<Vec<usize>> = all.iter().map(passes_on).collect();
+    for (one, passes_on) in all.iter_mut().zip(passed_on) {
+        one.passes_on = passes_on;
+    }
+    all
 }
 
 impl Suffering {
@@ -80,7 +98,17 @@ fn suffering(scene: &Scene<'_>, finding: &Finding) -> Option<Suffering> {
         None => scene.stages(&service),
     };
     let is_latency = finding.rule.id == LATENCY;
-    Some(Suffering { symptom, short: breach.short.clone(), is_latency, service, ended, stages })
+    Some(Suffering {
+        symptom,
+        short: breach.short.clone(),
+        is_latency,
+        ended,
+        stages,
+        below: scene.graph.below(&service).into_keys().collect(),
+        above: scene.graph.above(&service).into_keys().collect(),
+        passes_on: vec![],
+        service,
+    })
 }
 
 fn rank(finding: &Finding) -> (bool, bool, usize, Option<usize>) {

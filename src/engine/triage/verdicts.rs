@@ -30,11 +30,10 @@ pub(super) fn exonerated(scene: &Scene<'_>, verdicts: &[SubjectVerdict]) -> Vec<
         .iter()
         .filter(|row| row.verdict == Verdict::Innocent)
         .map(|row| {
-            let deciding = deciding(&row.subject, &rows);
             let mut by: Vec<String> = vec![];
-            for rule in deciding.iter().map(|finding| finding.rule).filter(|rule| rule.exonerates) {
-                if !by.iter().any(|known| known == rule.id) {
-                    by.push(rule.id.to_owned());
+            for finding in deciding(&row.subject, &rows).iter().filter(|finding| speaks_for(finding)) {
+                if !by.iter().any(|known| known == finding.rule.id) {
+                    by.push(finding.rule.id.to_owned());
                 }
             }
             Exonerated { subject: row.subject.clone(), by }
@@ -73,15 +72,22 @@ fn parts(scene: &Scene<'_>, component: &Subject) -> Vec<Subject> {
 fn deciding<'a>(subject: &Subject, rows: &Rows<'a>) -> Vec<&'a Finding> {
     let within: Vec<&Finding> =
         subject.within(rows).flat_map(|(_, findings)| findings.iter().copied()).collect();
+    // One that speaks for nobody when it is clear makes nobody innocent, and stands in no other's way.
+    let is_mute = |finding: &Finding| !finding.rule.exonerates && matches!(finding.state, State::Clear(_));
     let of = |natures: &[Nature]| -> Vec<&'a Finding> {
-        within.iter().copied().filter(|finding| natures.contains(&finding.rule.nature)).collect()
+        let decides = |finding: &&Finding| natures.contains(&finding.rule.nature) && !is_mute(finding);
+        within.iter().copied().filter(decides).collect()
     };
     let strong = of(&[Nature::Mechanism, Nature::Support]);
     if !strong.is_empty() {
         return strong;
     }
-    // One that speaks for nobody when it is clear makes nobody innocent alone.
     of(&[Nature::Circumstance]).into_iter().filter(|finding| finding.rule.exonerates).collect()
+}
+
+/// Whether a finding is a reason to call its subject innocent.
+fn speaks_for(finding: &Finding) -> bool {
+    finding.rule.exonerates && matches!(finding.state, State::Clear(_))
 }
 
 fn of_part(scene: &Scene<'_>, part: &Subject, rows: &Rows<'_>, suspects: &[Suspect]) -> SubjectVerdict {
@@ -149,6 +155,9 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
             }
             State::Firing | State::Ended(_) => {}
         }
+    }
+    if !findings.iter().any(|finding| speaks_for(finding)) {
+        return (Verdict::Unknown, "no rule that could clear it has looked".to_owned());
     }
     seen.dedup();
     (Verdict::Innocent, seen.into_iter().take(3).collect::<Vec<_>>().join("; "))

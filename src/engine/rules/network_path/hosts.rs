@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::slow_to_answer::node_answer_time;
 use super::RULE;
 use crate::baseline::Baseline;
-use crate::metric::{REDIS_ANSWER_TIME, REDIS_NET_OUT, Unit};
+use crate::metric::{REDIS_ANSWER_TIME, REDIS_NET_IN, REDIS_NET_OUT, Unit};
 use crate::peers::median;
 use crate::quantity::show;
 use crate::report::{BaselineFrom, Confidence};
@@ -37,6 +37,7 @@ pub(super) fn judge_hosts(
     let times = |nodes: &[Subject]| -> Vec<(Subject, Seen)> {
         nodes.iter().filter_map(|node| Some((node.clone(), node_answer_time(scene, node)?))).collect()
     };
+    let mut unseen = None;
     for (host, nodes) in hosts.iter().filter(|(_, nodes)| nodes.len() > 1) {
         let own = times(nodes);
         let mut others: Vec<f64> = hosts
@@ -52,27 +53,38 @@ pub(super) fn judge_hosts(
         else {
             continue;
         };
-        let bytes: f64 =
-            nodes.iter().filter_map(|node| scene.present(node, REDIS_NET_OUT)).map(|seen| seen.value).sum();
+        // A link carries both ways at once: the fuller one is its load.
+        let sum = |metric| -> f64 {
+            nodes.iter().filter_map(|node| scene.present(node, metric)).map(|seen| seen.value).sum()
+        };
+        let bytes = sum(REDIS_NET_OUT).max(sum(REDIS_NET_IN));
         let is_full = link.is_some_and(|link| bytes >= link * limits.of("link"));
-        if own.len() < 2 || own.len() < nodes.len() || least.value < limit || is_full {
+        if least.value < limit || is_full {
             continue;
         }
+        if own.len() < nodes.len() {
+            let silent = nodes.len() - own.len();
+            unseen = Some(format!("{silent} of {} nodes at {host} give no time to answer", nodes.len()));
+            continue;
+        }
+        let bytes_words = match link {
+            Some(_) => format!("their {} fill no link", show(bytes, Unit::BytesPerSecond)),
+            None => format!("they carry {}, and no link is declared", show(bytes, Unit::BytesPerSecond)),
+        };
         let peers = Baseline::new(elsewhere, BaselineFrom::Peers);
         return Breach::new(
             format!(
-                "all {} nodes at {host} take {} and more to answer, those elsewhere {}; their {} fill no link",
+                "all {} nodes at {host} take {} and more to answer, those elsewhere {}; {bytes_words}",
                 own.len(),
                 show(least.value, Unit::Seconds),
-                show(elsewhere, Unit::Seconds),
-                show(bytes, Unit::BytesPerSecond)
+                show(elsewhere, Unit::Seconds)
             ),
             format!("way to {host} {}", show(least.value, Unit::Seconds)),
             least.value / limit,
             vec![
                 evidence(REDIS_ANSWER_TIME, *least, Some(limit), Some(peers)),
                 named_evidence(
-                    format!("bytes sent from {host}"),
+                    format!("bytes to or from {host}, the greater"),
                     Unit::BytesPerSecond,
                     Seen { value: bytes, at: least.at },
                     link.map(|link| link * limits.of("link")),
@@ -83,6 +95,9 @@ pub(super) fn judge_hosts(
         .with_rival(&RULE.rivals[1])
         .at_most(Confidence::Medium)
         .judged();
+    }
+    if let Some(unseen) = unseen {
+        return Judgement::Unknown(unseen);
     }
     Judgement::Clear("no host's nodes answer slowly together".to_owned())
 }
