@@ -1,6 +1,7 @@
 //! The `[[graph]]` tables: where other tools tell who calls whom.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use headwater_engine::reading::Call;
 use headwater_engine::{Kind, Subject};
@@ -10,6 +11,7 @@ use super::place::{ConfigError, Document, unknown_name};
 use super::resolve::{bare_subject, readable_file, secret};
 use super::target::metrics_place;
 use crate::imports::{self, FORMATS, Format};
+use crate::sources::calls;
 use crate::sources::metrics::MetricsSpec;
 
 /// One import of who calls whom.
@@ -39,6 +41,11 @@ impl Import {
             Place::File(_, import) => &import.calls,
             Place::Server(_) => &[],
         }
+    }
+
+    /// How often it is read; `None` for a file, which is read with the configuration.
+    pub fn every(&self) -> Option<Duration> {
+        matches!(self.place, Place::Server(_)).then_some(calls::EVERY)
     }
 
     /// What is wrong with a file; the rest of it counts all the same.

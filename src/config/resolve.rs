@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_engine::settings::Component;
+use headwater_engine::settings::{Component, Teller};
 use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
@@ -84,6 +84,13 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
+    let pages = metrics.iter().filter_map(|spec: &MetricsSpec| spec.component.as_ref());
+    let pages = pages.filter(|component| component.kind().only_tells());
+    let pages = pages.map(|component| Teller { subject: component.clone(), every: Some(settings.interval) });
+    settings.tellers = pages
+        .chain(imports.iter().map(|import| Teller { subject: import.subject.clone(), every: import.every() }))
+        .chain(changes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every()) }))
+        .collect();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
     // What is kept of the file is shown to users; the secrets are in the specs now.
     let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));

@@ -30,6 +30,7 @@ pub mod slot;
 pub mod snapshot;
 pub mod store;
 pub mod subject;
+mod tellers;
 pub mod text;
 pub mod time;
 pub mod timeline;

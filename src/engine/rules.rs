@@ -73,7 +73,7 @@ pub(crate) use hit_but_slow::{
 pub(crate) use latency_shift::ID as LATENCY_SHIFT;
 pub(crate) use network_path::Ways;
 pub(crate) use queue_not_compute::ID as QUEUE_NOT_COMPUTE;
-pub(crate) use recent_change::ID as RECENT_CHANGE;
+pub(crate) use recent_change::{ID as RECENT_CHANGE, LATE as CHANGE_IS_LATE};
 pub(crate) use retry_storm::ID as RETRY_STORM;
 
 /// Rules that accuse a target of what whoever looks at it may have done himself.

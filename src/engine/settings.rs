@@ -30,6 +30,19 @@ pub struct Settings {
     /// Numbers that say that users or the business suffer, though no latency may show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<BusinessSymptom>,
+    /// The configured sources that only tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tellers: Vec<Teller>,
+}
+
+/// A configured source that only tells what people changed or who calls whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Teller {
+    /// `change/NAME` or `graph/NAME`.
+    pub subject: Subject,
+    /// How often it is asked; `None` for what is read once, when Headwater starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
 }
 
 /// A number that says that users or the business suffer: false kills, lost orders.
@@ -73,7 +86,7 @@ impl Workload {
 }
 
 /// After this many intervals a value is stale.
-const STALE_INTERVALS: u32 = 5;
+pub(crate) const STALE_INTERVALS: u32 = 5;
 
 /// Memory for history unless the configuration says otherwise: 96 MiB.
 pub const DEFAULT_STORE_BUDGET: usize = 96 * 1024 * 1024;
@@ -88,6 +101,7 @@ impl Default for Settings {
             store_budget: DEFAULT_STORE_BUDGET,
             calls: vec![],
             symptoms: vec![],
+            tellers: vec![],
         }
     }
 }

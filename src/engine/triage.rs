@@ -17,7 +17,7 @@ use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
-use crate::wording;
+use crate::{tellers, wording};
 use symptom::Suffering;
 
 /// Evaluations from which on a clear answer means something.
@@ -35,8 +35,12 @@ pub fn report(scene: &Scene<'_>) -> Report {
         .or(sufferings.first());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);
-    let unknown = unknown(scene, &verdicts);
-    let conclusion = conclusion(scene, &suspects);
+    let untold = [Kind::Change, Kind::Graph]
+        .into_iter()
+        .flat_map(|kind| tellers::untold(scene.settings, scene.world.sources(), kind, scene.now))
+        .collect::<Vec<_>>();
+    let conclusion = conclusion(scene, &suspects, &untold);
+    let unknown: Vec<Unjudged> = unknown(scene, &verdicts).into_iter().chain(untold).collect();
     Report {
         schema: SCHEMA,
         name: scene.settings.name.clone(),
@@ -74,7 +78,7 @@ pub fn scans_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
     wanted.into_iter().collect()
 }
 
-fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
+fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> Conclusion {
     if suspects.iter().any(|suspect| suspect.verdict == Verdict::Guilty) {
         return Conclusion::Guilty;
     }
@@ -90,11 +94,12 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect]) -> Conclusion {
         scene.world.topologies().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
     let blind = configured.map(|component| &component.subject).any(is_stale)
         || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject))
-        // A deployment's nodes are judged above; every other page speaks for an instance of its own, but for those that
-        // tell what people changed or who calls whom.
+        // A deployment's nodes are judged above; every other page speaks for an instance of its own.
         || targets()
-            .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Change | Kind::Graph))
-            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()));
+            .filter(|state| state.source.kind() != Kind::Redis)
+            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()))
+        // Their silence hides no component, but "every source gave fresh data" would be untrue.
+        || !untold.is_empty();
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.
     let unproven = !suspects.is_empty() && !sees_symptoms(scene);
     // Rules need three looks in a row: who looked for less has not looked.

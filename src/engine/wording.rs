@@ -61,8 +61,17 @@ pub fn headline_of(snapshot: &Snapshot) -> String {
             .collect();
     match conclusion {
         Conclusion::Clear if !not_well.is_empty() => format!("nothing guilty; {}", not_well.join(", ")),
+        Conclusion::Blind => match untold(&snapshot.report).as_slice() {
+            [] => headline(conclusion).to_owned(),
+            silent => format!("{}: no word from {}", headline(conclusion), names(silent)),
+        },
         _ => headline(conclusion).to_owned(),
     }
+}
+
+/// The sources of changes and of who calls whom that are not heard.
+fn untold(report: &Report) -> Vec<&Subject> {
+    report.unknown.iter().map(|row| &row.subject).filter(|subject| subject.kind().only_tells()).collect()
 }
 
 /// `no target answers any more since 14:06:55`.

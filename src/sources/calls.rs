@@ -16,7 +16,7 @@ use crate::config::{Import, Place};
 use crate::imports::{self, Format};
 
 /// How often a server is asked.
-const EVERY: Duration = Duration::from_secs(60);
+pub(crate) const EVERY: Duration = Duration::from_secs(60);
 
 /// How far back a server looks, in milliseconds: a day, because some write their dependencies once a day.
 const LOOKS_BACK_MS: &str = "86400000";

@@ -54,6 +54,16 @@ pub struct ChangesSpec {
     pub kind: Option<ChangeKind>,
 }
 
+impl ChangesSpec {
+    /// How often it is asked.
+    pub fn every(&self) -> Duration {
+        match self.place {
+            Place::File(_) => LOOKS_EVERY,
+            Place::Git(_) | Place::Server(_) => ASKS_EVERY,
+        }
+    }
+}
+
 /// Where changes are told.
 #[derive(Clone)]
 pub enum Place {
@@ -81,11 +91,8 @@ pub fn spawn_changes(
     outlet: &Outlet,
 ) -> Result<Vec<JoinHandle<()>>, MetricsSpecError> {
     let sources = specs.iter().map(ChangesSource::new).collect::<Result<Vec<_>, _>>()?;
-    let spawned = sources.into_iter().map(|source| {
-        let every = source.every();
-        spawn(source, every, outlet.clone())
-    });
-    Ok(spawned.collect())
+    let spawned = sources.into_iter().zip(specs);
+    Ok(spawned.map(|(source, spec)| spawn(source, spec.every(), outlet.clone())).collect())
 }
 
 /// One source of changes.
@@ -128,13 +135,6 @@ impl ChangesSource {
         };
         let defaults = Defaults { component: spec.component.clone(), kind: spec.kind };
         Ok(Self { subject: spec.subject.clone(), defaults, way, told: BTreeMap::new() })
-    }
-
-    fn every(&self) -> Duration {
-        match self.way {
-            Way::File { .. } => LOOKS_EVERY,
-            Way::Git(_) | Way::Server(_) => ASKS_EVERY,
-        }
     }
 
     /// Adds what is new and young enough.

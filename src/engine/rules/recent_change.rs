@@ -1,5 +1,7 @@
 //! Somebody changed a component shortly before callers began to suffer.
 
+use std::time::Duration;
+
 use super::{ANY_KIND, Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::Finding;
 use crate::metric::Unit;
@@ -7,9 +9,9 @@ use crate::quantity::show;
 use crate::reading::{Change, ChangeKind};
 use crate::report::{Confidence, Role, Since};
 use crate::scene::{Scene, named_evidence};
-use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::tellers;
 use crate::time::Moment;
 
 pub(crate) const ID: &str = "recent-change";
@@ -25,8 +27,8 @@ pub(super) static RULE: Rule = Rule {
            altered how a dependency is used, so look at the dependencies first",
     watches: Watches::Those {
         kinds: ANY_KIND,
-        which: "while any source tells of changes",
-        are: |scene, _| sources(scene).next().is_some(),
+        which: "while any source of changes is configured",
+        are: |scene, _| are_told(scene),
     },
     nature: Nature::Circumstance,
     exonerates: false,
@@ -48,20 +50,18 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Clocks differ, and an onset is dated by rules that look at windows: this long after it a change still counts as before.
-const LATE_MS: i64 = 30_000;
+pub(crate) const LATE: Duration = Duration::from_secs(30);
 
 fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgement {
-    let untold = sources(scene).find_map(|state| {
-        let (_, fault) = state.fault.as_ref()?;
-        Some(format!("{}: {}", state.source, fault.message))
-    });
+    let untold = tellers::untold(scene.settings, scene.world.sources(), Kind::Change, scene.now);
+    let untold = untold.first().map(|row| format!("{}: {}", row.subject, row.missing));
     let Some(onset) = onset(scene, component) else {
         return Judgement::Clear("nobody suffers whom a change of it could hurt".to_owned());
     };
     let window = limits.of("window");
     let near = |change: &&Change| {
         let before = onset.at.seconds_after(change.at);
-        before <= window && onset.at.0.saturating_add(LATE_MS) >= change.at.0
+        before <= window && change.at <= onset.at + LATE
     };
     let of_it = |change: &&Change| {
         change.component.as_ref().is_some_and(|touched| touched.component_of() == *component)
@@ -95,9 +95,12 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
     .judged()
 }
 
-/// The sources that tell of changes.
-fn sources<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = &'a SourceState> {
-    scene.world.sources().filter(|state| state.source.kind() == Kind::Change)
+/// Whether any source should tell of changes, or does.
+fn are_told(scene: &Scene<'_>) -> bool {
+    let configured = scene.settings.tellers.iter().map(|teller| &teller.subject);
+    configured
+        .chain(scene.world.sources().map(|state| &state.source))
+        .any(|source| source.kind() == Kind::Change)
 }
 
 /// When callers began to suffer whom a change of this component can hurt: those of whatever it is below, or above, of.

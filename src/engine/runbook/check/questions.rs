@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::{Outcome, age, and_more};
-use crate::reading::{ActKind, Change, ChangeKind};
+use crate::reading::{ActKind, Change};
 use crate::report::ShapeKind;
-use crate::rules::{self, Nature};
+use crate::rules::{self, CHANGE_IS_LATE, Nature};
 use crate::snapshot::{RuleState, Snapshot};
 use crate::subject::{Kind, Subject};
+use crate::tellers;
 use crate::wording::{names, shape_words};
 
 /// How long before the symptom a change is worth a look.
@@ -61,23 +62,24 @@ pub(super) fn scope(snapshot: &Snapshot) -> (Outcome, String) {
 /// Whether nothing was changed in the day before the symptom began.
 pub(super) fn changes(snapshot: &Snapshot) -> (Outcome, String) {
     let began = snapshot.report.symptom.as_ref().map_or(snapshot.at, |symptom| symptom.since.at);
-    let recent = |change: &&Change| change.at >= began - CHANGES_WITHIN && change.at <= snapshot.at;
+    // What was changed after it began may be a cure, and is no cause.
+    let recent = |change: &&Change| {
+        change.at >= began - CHANGES_WITHIN && change.at <= began + CHANGE_IS_LATE && change.at <= snapshot.at
+    };
     let recent: Vec<&Change> = snapshot.changes.iter().rev().filter(recent).collect();
     if let Some(newest) = recent.first() {
-        let what = match newest.kind {
-            ChangeKind::Deploy => "deploy",
-            ChangeKind::Config => "configuration",
-            ChangeKind::Flag => "flag",
-            ChangeKind::Commit => "commit",
-            ChangeKind::Other => "change",
-        };
+        let what = newest.kind.word();
         let of = newest.component.as_ref().map_or_else(String::new, |component| format!(" of {component}"));
         let text =
             format!("{} UTC {what}{of}: {}{}", newest.at.clock(), newest.title, and_more(recent.len()));
         return (Outcome::Failed, text);
     }
-    let mut told = snapshot.sources.iter().filter(|source| source.source.kind() == Kind::Change);
-    if told.any(|source| source.last_data.is_some() && source.fault.is_none()) {
+    let untold = tellers::untold(&snapshot.settings, snapshot.sources.iter(), Kind::Change, snapshot.at);
+    if let Some(first) = untold.first() {
+        let more = and_more(untold.len());
+        return (Outcome::Unknown, format!("not every change is told: {}: {}{more}", first.subject, first.missing));
+    }
+    if snapshot.sources.iter().any(|source| source.source.kind() == Kind::Change) {
         return (Outcome::Passed, format!("none in the 24 h before {} UTC", began.clock()));
     }
     (Outcome::Unknown, "no source tells of changes: ask who changed what in the last 24 h".to_owned())
