@@ -141,6 +141,40 @@ async fn the_log_of_a_repository_is_told_once_and_by_branch() {
     assert!(said.contains("write the folder of a repository as 'git'"), "{said}");
 }
 
+#[test]
+fn the_doctor_and_the_check_know_changes_and_no_variable_of_git_names_another_repository() {
+    let home = TempDir::new().unwrap();
+    for (folder, commits) in [("own", 2), ("other", 1)] {
+        let folder = home.path().join(folder);
+        std::fs::create_dir(&folder).unwrap();
+        git(&folder, &["init", "-q", "-b", "main"]);
+        for _ in 0..commits {
+            git(&folder, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        }
+    }
+    let config = "[[metrics]]\nurl = \"http://127.0.0.1:1/metrics\"\n\
+                  [[changes]]\nname = \"code\"\ngit = \"own\"\n[[changes]]\nname = \"flags\"\nfile = \"flags.jsonl\"\n";
+    std::fs::write(home.path().join("hw.toml"), config).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_headwater"))
+            .args(arguments)
+            .current_dir(home.path())
+            .env("GIT_DIR", home.path().join("other/.git"))
+            .env_remove("RUST_LOG")
+            .output()
+            .expect("headwater runs");
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, out, _) = run(&["doctor", "--config", "hw.toml"]);
+    assert_eq!(code, Some(1));
+    assert!(out.contains("change/code: changes: 2 changes in the last 8 days"), "{out}");
+    assert!(out.contains("FAILED  change/flags: changes: 'flags.jsonl' cannot be read"), "{out}");
+    let (code, out, err) = run(&["config", "check", "hw.toml"]);
+    assert_eq!((code, out.contains("2 source(s) of changes")), (Some(0), true), "{out}");
+    assert_eq!(err, "change/flags: 'flags.jsonl': no such file yet: check the path\n");
+}
+
 #[tokio::test]
 async fn a_server_gives_a_document_and_its_token_is_sent() {
     let document = format!(

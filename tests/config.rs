@@ -453,6 +453,24 @@ fn wrong_health_and_wrong_names_are_told() {
 }
 
 #[test]
+fn imports_whose_files_are_called_the_same_are_told_apart_by_number() {
+    let subjects = |text: &str| -> Vec<String> {
+        let config = Config::parse(text, "hw.toml").unwrap();
+        config.imports.iter().map(|import| import.subject.to_string()).collect()
+    };
+    let of = |key: &str| format!("[[graph]]\nformat = \"backstage\"\n{key}\n");
+    let files = ["a", "b", "c"].map(|folder| of(&format!("file = \"{folder}/catalog-info.yaml\"")));
+    assert_eq!(
+        subjects(&files.concat()),
+        ["graph/backstage-catalog-info", "graph/backstage-catalog-info-2", "graph/backstage-catalog-info-3"]
+    );
+    let urls = ["a", "b"].map(|path| of(&format!("url = \"http://h:80/{path}.yaml\"")));
+    assert_eq!(subjects(&urls.concat()), ["graph/backstage-h-80", "graph/backstage-h-80-2"]);
+    let twice = complaints(&files[0].repeat(2));
+    assert_eq!(twice, ["hw.toml:6: 'file' = 'a/catalog-info.yaml' stands twice: remove one"]);
+}
+
+#[test]
 fn wrong_imports_are_told() {
     for (keys, told) in [
         ("", "hw.toml:1: [[graph]] has no 'format': write one of jaeger, zipkin, compose, backstage"),

@@ -205,6 +205,24 @@ fn structure_is_drawn_without_asking_anybody() {
 }
 
 #[test]
+fn a_graph_of_targets_that_do_not_answer_says_so_and_is_no_success() {
+    let (code, out, err) = Home::new().run(&["graph", "--config", "hw.toml", "--for", "1s"]);
+    assert_eq!(code, Some(69), "{err}");
+    assert!(out.starts_with("shop: 4 components, 3 calls"), "{out}");
+    for told in ["redis/cache: ", "graph/compose-compose: ", "names 'nobody'", "no target answered"] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+}
+
+#[test]
+fn imports_alone_are_a_graph_without_a_target() {
+    let home = Home::new();
+    home.file("hw.toml", "[[graph]]\nformat = \"zipkin\"\nfile = \"deps.json\"\n");
+    let (code, _, err) = home.run(&["graph", "--config", "hw.toml", "--for", "1s"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn every_form_can_be_read_by_its_reader() {
     let home = Home::new();
     let form = |form: &str| home.run(&["graph", "--config", "hw.toml", "--no-poll", "--format", form]).1;
@@ -221,8 +239,11 @@ fn a_broken_import_is_an_error_of_the_check_and_stops_nothing() {
     assert_eq!(code, Some(64));
     assert!(err.contains("compose.yaml:3: 'depends_on' of 'web' names 'nobody'"), "{err}");
     home.file("compose.yaml", "services:\n  web: {}\n");
-    let (code, out, _) = home.run(&["config", "check", "hw.toml"]);
-    assert_eq!((code, out.contains("2 import(s)")), (Some(0), true), "{out}");
+    let (code, out, err) = home.run(&["config", "check", "hw.toml"]);
+    assert_eq!(
+        (code, out.contains("2 import(s), 0 source(s) of changes"), err),
+        (Some(0), true, String::new())
+    );
     let (code, out, _) = home.run(&["doctor", "--config", "hw.toml"]);
     assert_eq!(code, Some(1), "nobody answers at the cache");
     assert!(out.contains("graph/zipkin-deps: calls: 2 calls between components"), "{out}");

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::output::{Failure, print};
+use super::output::{Failure, print, say};
 use super::target::TargetArgs;
 use crate::config::{Config, Import, example, schema};
 use crate::keymap;
+use crate::sources::changes::ChangesSpec;
 use crate::theme::{self, Theme};
 
 /// `headwater config`.
@@ -63,13 +64,19 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
             if !faults.is_empty() {
                 return Err(Failure::usage(faults.join("\n")));
             }
+            // A file of changes may come later, so a missing one is worth a word and no error.
+            for warning in config.changes.iter().filter_map(ChangesSpec::missing) {
+                say(warning);
+            }
             print(&format!(
-                "{}: right: {} Redis target(s), {} metrics page(s), {} component(s), {} import(s)\n",
+                "{}: right: {} Redis target(s), {} metrics page(s), {} component(s), {} import(s), \
+                 {} source(s) of changes\n",
                 config.origin,
                 config.redis.len(),
                 config.metrics.len(),
                 config.settings.components.len(),
-                config.imports.len()
+                config.imports.len(),
+                config.changes.len()
             ))?;
         }
         ConfigCommand::Keymap(args) => print(&keymap::print(&keymap::load(args.keymap.as_deref())?))?,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use headwater_engine::{Baselines, Engine, Input};
+use headwater_engine::wording::troubles;
+use headwater_engine::{Baselines, Engine, Input, Kind, Snapshot};
 
 use super::output::{Failure, print, say};
 use super::record::holds_nothing;
@@ -48,10 +49,10 @@ pub(super) async fn run(args: GraphArgs, started: Instant) -> Result<u8, Failure
         return replayed(Tape::File(file), args.format);
     }
     let config = args.targets.resolve()?;
-    for fault in config.imports.iter().filter_map(Import::fault) {
-        say(fault);
-    }
     let snapshot = if args.no_poll {
+        for fault in config.imports.iter().filter_map(Import::fault) {
+            say(fault);
+        }
         let mut engine = Engine::new(config.settings.clone(), Baselines::default());
         engine.take(&Input::Tick(now()));
         engine.snapshot()
@@ -68,7 +69,26 @@ pub(super) async fn run(args: GraphArgs, started: Instant) -> Result<u8, Failure
         return Err(Failure::new(EXIT_UNAVAILABLE, sentence));
     };
     print(&render(&snapshot, args.format))?;
-    Ok(0)
+    for trouble in troubles(&snapshot) {
+        say(trouble);
+    }
+    // Without an answer this is only what the configuration says.
+    let is_unseen = !args.no_poll && nobody_answered(&snapshot);
+    if is_unseen {
+        say("no target answered: 'headwater doctor' says what is in the way");
+    }
+    Ok(if is_unseen { EXIT_UNAVAILABLE } else { 0 })
+}
+
+/// Whether no target answered; where there is none, no import either.
+fn nobody_answered(snapshot: &Snapshot) -> bool {
+    let has_targets = snapshot.targets().next().is_some();
+    let mut asked = snapshot
+        .sources
+        .iter()
+        .filter(|state| state.source.kind() != Kind::Observer)
+        .filter(|state| !has_targets || !state.source.kind().only_tells());
+    asked.all(|state| state.last_data.is_none())
 }
 
 fn replayed(tape: Tape, format: Form) -> Result<u8, Failure> {
@@ -76,6 +96,9 @@ fn replayed(tape: Tape, format: Form) -> Result<u8, Failure> {
     let mut player = Player::new(tape)?;
     while player.next_at()?.is_some() {
         player.advance()?;
+    }
+    if player.is_cut() {
+        say(format_args!("'{name}' ends in the middle of a line: what came before it was read"));
     }
     let Some(snapshot) = player.snapshot() else { return Err(holds_nothing(&name)) };
     print(&render(&snapshot, format))?;

@@ -34,6 +34,17 @@ pub enum Place {
     Server(MetricsSpec),
 }
 
+impl Place {
+    /// Whether both are one file, or one address.
+    fn is_that_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(one, _), Self::File(other, _)) => one == other,
+            (Self::Server(one), Self::Server(other)) => one.url == other.url,
+            _ => false,
+        }
+    }
+}
+
 impl Import {
     /// The calls that are known from the start: those of a file.
     pub fn calls(&self) -> &[Call] {
@@ -63,10 +74,18 @@ pub(super) fn resolve(tables: &[GraphTable], origin: &Path, document: &mut Docum
     let mut imports: Vec<Import> = vec![];
     for (index, table) in tables.iter().enumerate() {
         let index = index.to_string();
-        let Some(import) = import(table, &index, folder, document) else { continue };
-        if imports.iter().any(|known| known.subject == import.subject) {
+        let Some(mut import) = import(table, &index, folder, document) else { continue };
+        if imports.iter().any(|known| known.place.is_that_of(&import.place)) {
             let key = if table.file.is_some() { "file" } else { "url" };
             document.wrong(&["graph", &index, key], "stands twice: remove one");
+        }
+        // These files are called the same everywhere, and a server may have several graphs.
+        let name = import.subject.name().to_owned();
+        for number in 2.. {
+            if !imports.iter().any(|known| known.subject == import.subject) {
+                break;
+            }
+            import.subject = Subject::component(Kind::Graph, &format!("{name}-{number}"));
         }
         imports.push(import);
     }
@@ -120,7 +139,6 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
             spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
             spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
             let subject = bare_subject(Kind::Graph, &format!("{name}-{place}"));
-            spec.component = Some(subject.clone());
             Some(Import { subject, format, place: Place::Server(spec) })
         }
         (Some(_), Some(_)) => {

@@ -160,6 +160,10 @@ fn next_step(
     unknown: &[Unjudged],
 ) -> String {
     let blind_spot = blind_spot(scene, suffering, unknown);
+    let has_source = |row: &&Unjudged| {
+        row.subject.kind().only_tells()
+            || scene.settings.component(&row.subject).is_some_and(|declared| declared.has_source)
+    };
     let suffering = suffering.is_some();
     let first = suspects.first();
     let advice = first.and_then(advice);
@@ -208,10 +212,13 @@ fn next_step(
         (Conclusion::Blind, None, _) if scene.evaluations < LEAST_EVALUATIONS => {
             "look longer: the rules need three evaluations in a row, so at least three seconds".to_owned()
         }
-        (Conclusion::Blind, None, _) => match unknown.first() {
-            Some(row) => format!("no verdict without data on {}: {}", row.subject, row.missing),
-            None => "no verdict: a configured source gives no data".to_owned(),
-        },
+        // What has no source is unknown for ever, and blinds nobody.
+        (Conclusion::Blind, None, _) => {
+            match unknown.iter().find(|row| has_source(row)).or(unknown.first()) {
+                Some(row) => format!("no verdict without data on {}: {}", row.subject, row.missing),
+                None => "no verdict: a configured source gives no data".to_owned(),
+            }
+        }
         _ => "nothing to do".to_owned(),
     }
 }

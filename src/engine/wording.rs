@@ -291,6 +291,7 @@ fn grouped<'a, K: Ord + Copy>(rows: impl Iterator<Item = (&'a Subject, K)>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Baselines, Engine, Input, Settings};
 
     fn subject(text: &str) -> Subject {
         text.parse().unwrap()
@@ -306,6 +307,19 @@ mod tests {
         assert_eq!(names(&[]), "");
         let many: Vec<_> = (0..20).map(|index| subject("redis/features").shard(index)).collect();
         assert_eq!(names(&many.iter().collect::<Vec<_>>()), "redis/features#0 #1 #2 #3 #4 #5 #6 and 13 more");
+    }
+
+    #[test]
+    fn an_all_clear_is_not_said_while_nobody_tells_of_changes() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        engine.take(&Input::Tick(Moment(1_000)));
+        let calm = engine.snapshot().unwrap().report.as_ref().clone();
+        let silent = Unjudged { subject: subject("change/code"), missing: "no repository".to_owned() };
+        let blind = Report { conclusion: Conclusion::Blind, unknown: vec![silent], ..calm };
+        assert_eq!(
+            headline_of(&Snapshot::of(blind)),
+            "nothing guilty, but not everything could be seen: no word from change/code"
+        );
     }
 
     #[test]

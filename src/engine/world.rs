@@ -16,6 +16,7 @@ pub(crate) use slow_log::keys_of;
 
 use crate::metric::{MetricName, OWN_COST};
 use crate::reading::{Call, Change, Event, Fault, FaultKind, Reading, Scan, Shard, Topology};
+use crate::settings::Settings;
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
@@ -44,6 +45,11 @@ pub struct World {
 }
 
 impl World {
+    /// A world in which nothing is known but the other names of components.
+    pub fn new(settings: &Settings) -> Self {
+        Self { changes: Changes::new(settings), ..Self::default() }
+    }
+
     /// Takes a reading's events and faults.
     pub fn take(&mut self, reading: &Reading) -> Consequences {
         let mut consequences = Consequences::of(reading);

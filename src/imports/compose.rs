@@ -7,16 +7,18 @@ use headwater_engine::{Kind, Subject};
 use super::Import;
 use super::tree::{Node, Value, documents};
 
-/// What an image is, by the name of it; everything else is a service.
+/// What an image is, by a word of its name; everything else is a service.
 const IMAGES: &[(&str, Kind)] = &[
     ("redis", Kind::Redis),
     ("valkey", Kind::Redis),
     ("kafka", Kind::Kafka),
     ("redpanda", Kind::Kafka),
     ("postgres", Kind::Dependency),
+    ("postgresql", Kind::Dependency),
     ("mysql", Kind::Dependency),
     ("mariadb", Kind::Dependency),
     ("mongo", Kind::Dependency),
+    ("mongodb", Kind::Dependency),
     ("elasticsearch", Kind::Dependency),
     ("opensearch", Kind::Dependency),
     ("qdrant", Kind::Dependency),
@@ -29,6 +31,22 @@ const IMAGES: &[(&str, Kind)] = &[
     ("envoy", Kind::Gateway),
     ("haproxy", Kind::Gateway),
     ("traefik", Kind::Gateway),
+];
+
+/// Words of images that only look at what they are named after, or stand beside it: `redis_exporter`, `kafka-ui`.
+const ONLOOKERS: &[&str] = &[
+    "exporter",
+    "ui",
+    "commander",
+    "express",
+    "admin",
+    "dashboards",
+    "insight",
+    "backup",
+    "operator",
+    "sentinel",
+    "connect",
+    "rest",
 ];
 
 /// Reads what each service starts after.
@@ -97,6 +115,15 @@ fn started_before(service: &str, before: &Node, import: &mut Import) -> Vec<(usi
 fn component(name: &str, service: &Node) -> Subject {
     let image = service.get("image").and_then(Node::text).unwrap_or_default();
     let image = image.rsplit('/').next().unwrap_or_default().split([':', '@']).next().unwrap_or_default();
-    let kind = IMAGES.iter().find(|(word, _)| image.contains(word)).map_or(Kind::Service, |(_, kind)| *kind);
-    named(kind, name)
+    named(kind_of(image), name)
+}
+
+/// What an image is, by the words of its name.
+fn kind_of(image: &str) -> Kind {
+    let words = || image.split(['-', '_', '.']);
+    if words().any(|word| ONLOOKERS.contains(&word)) {
+        return Kind::Service;
+    }
+    let row = IMAGES.iter().find(|(name, _)| words().any(|word| word == *name));
+    row.map_or(Kind::Service, |(_, kind)| *kind)
 }

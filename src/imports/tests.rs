@@ -62,6 +62,25 @@ fn what_is_no_list_of_calls_is_told_with_what_was_expected() {
 }
 
 #[test]
+fn what_only_looks_at_a_server_is_not_that_server() {
+    for (image, callee) in [
+        ("redis:7-alpine", "redis/x"),
+        ("redis/redis-stack-server", "redis/x"),
+        ("oliver006/redis_exporter:v1.62.0", "service/x"),
+        ("bitnami/postgresql:16", "dependency/x"),
+        ("prometheuscommunity/postgres-exporter", "service/x"),
+        ("confluentinc/cp-kafka:7.6", "kafka/x"),
+        ("provectuslabs/kafka-ui", "service/x"),
+        ("nginx/nginx-prometheus-exporter:1", "service/x"),
+        ("nginx", "gateway/x"),
+        ("shop/rediscovery", "service/x"),
+    ] {
+        let text = format!("services:\n  a:\n    depends_on: [x]\n  x:\n    image: {image}\n");
+        assert_eq!(calls(&read("compose", &text)), [format!("service/a > {callee}")], "{image}");
+    }
+}
+
+#[test]
 fn compose_files_hint_at_calls_in_both_forms() {
     let import = read(
         "compose",

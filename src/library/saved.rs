@@ -101,6 +101,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use headwater_engine::reading::{ActKind, OperatorAct};
+    use headwater_engine::report::Verdict;
 
     use super::*;
     use crate::library::load_from;
@@ -133,12 +134,30 @@ mod tests {
         assert!(
             case.root_cause.contains("flat at the link") && case.root_cause.contains("user:profile:8812")
         );
-        assert!(case.fix[0].contains("local cache, 30 s"), "{:?}", case.fix);
+        let fix = &case.fix[0];
+        assert!(fix.starts_with("done at ") && fix.contains("local cache, 30 s"), "{fix}");
         assert_eq!(
             (case.findings[0].rule.as_str(), case.findings[0].on.as_deref()),
             ("shard-bandwidth", Some("redis"))
         );
         assert!(case.when.starts_with("1970-01-01, since before 14:06:55 UTC"), "{}", case.when);
+    }
+
+    #[test]
+    fn a_suspect_is_no_root_cause() {
+        let own = tempfile::tempdir().unwrap();
+        let mut report = ended();
+        for suspect in &mut report.suspects {
+            suspect.verdict = Verdict::Suspect;
+        }
+        let symptom = report.symptom.as_ref().unwrap().sentence.clone();
+        save_case_in(&own.path().join("cases"), &report).unwrap();
+        let (library, faults) = load_from(Some(own.path()));
+        assert!(faults.is_empty(), "{faults:?}");
+        let case = library.cases.iter().find(|case| case.tags == ["saved"]).unwrap();
+        assert_eq!(case.root_cause, "");
+        assert!(case.title.ends_with(&symptom), "{}", case.title);
+        assert_eq!(case.findings[0].rule, "shard-bandwidth", "what was seen stays");
     }
 
     #[test]

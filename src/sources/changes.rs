@@ -55,6 +55,17 @@ pub struct ChangesSpec {
 }
 
 impl ChangesSpec {
+    /// What is missing on this machine now: the file, or the folder of the repository.
+    pub fn missing(&self) -> Option<String> {
+        let (path, is_there, what) = match &self.place {
+            Place::File(path) => (path, path.is_file(), "no such file"),
+            Place::Git(repository) => (&repository.path, repository.path.is_dir(), "no such folder"),
+            Place::Server(_) => return None,
+        };
+        let told = format!("{}: '{}': {what} yet: check the path", self.subject, path.display());
+        (!is_there).then_some(told)
+    }
+
     /// How often it is asked.
     pub fn every(&self) -> Duration {
         match self.place {

@@ -99,6 +99,9 @@ pub(crate) struct Case {
     /// Sources that tell of changes, beside those that `changes` names.
     #[serde(default)]
     pub(crate) change_sources: Vec<Subject>,
+    /// Configured sources that only tell, whether they ever speak or not; each is asked once a second.
+    #[serde(default)]
+    pub(crate) tellers: Vec<Subject>,
 
     /// What rules must say.
     #[serde(default)]

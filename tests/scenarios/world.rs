@@ -10,7 +10,7 @@ use headwater_engine::reading::{
     Change, Event, Fault, Input, KeySize, Node, NodeHealth, Reading, Sample, Scan, ScanState, Shard,
     SlowCommand, Topology, Value,
 };
-use headwater_engine::settings::{BaselineRow, Baselines, Component, Settings};
+use headwater_engine::settings::{BaselineRow, Baselines, Component, Settings, Teller};
 use headwater_engine::slot::{SLOTS, slot_of};
 use headwater_engine::{Engine, Kind, Moment, RemoteText, Snapshot, Subject};
 
@@ -369,11 +369,16 @@ fn topology(case: &Case, second: u32) -> Topology {
     Topology { cluster, clustered: case.shards > 1, shards }
 }
 
+fn teller(source: &Subject) -> Teller {
+    Teller { subject: source.clone(), every: Some(Duration::from_secs(1)) }
+}
+
 fn settings(case: &Case) -> Settings {
     let mut settings = Settings {
         name: "ranker-test".to_owned(),
         thresholds: case.thresholds.clone(),
         symptoms: case.symptoms.clone(),
+        tellers: case.tellers.iter().map(teller).collect(),
         ..Settings::default()
     };
     if case.undeclared {

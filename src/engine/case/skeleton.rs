@@ -1,7 +1,7 @@
 //! A finished incident as a case, to be completed by whoever knows it.
 
 use super::{Case, CaseFinding};
-use crate::report::{NoteKind, Report, ShapeKind};
+use crate::report::{NoteKind, Report, ShapeKind, Verdict};
 use crate::subject::Subject;
 use crate::wording::{chain, keys, span};
 
@@ -10,11 +10,14 @@ use crate::wording::{chain, keys, span};
 /// happened.
 pub fn skeleton(report: &Report, date: &str) -> Option<Case> {
     let first = report.suspects.first();
+    // A library that takes guesses for causes finds them again in the next incident.
+    let guilty = first.filter(|suspect| suspect.verdict == Verdict::Guilty);
     let onset = report.onset()?;
-    let title = match (first, &report.symptom) {
-        (Some(suspect), _) => format!("{}: {} on {}", report.name, suspect.rule, suspect.subject),
-        (None, Some(symptom)) => format!("{}: {}", report.name, symptom.sentence),
-        (None, None) => return None,
+    let title = match (guilty, &report.symptom, first) {
+        (Some(guilty), ..) => format!("{}: {} on {}", report.name, guilty.rule, guilty.subject),
+        (None, Some(symptom), _) => format!("{}: {}", report.name, symptom.sentence),
+        (None, None, Some(first)) => format!("{}: suspect {} by {}", report.name, first.subject, first.rule),
+        (None, None, None) => return None,
     };
     let symptom = report.symptom.as_ref().map(|symptom| format!("{}: {}", symptom.subject, symptom.sentence));
     let mut symptoms: Vec<String> = symptom.into_iter().collect();
@@ -31,8 +34,9 @@ pub fn skeleton(report: &Report, date: &str) -> Option<Case> {
         when: format!("{date}, {} UTC", span(onset, report.ended())).trim_start_matches(", ").to_owned(),
         shape: Some(report.shape.kind).filter(|kind| !matches!(kind, ShapeKind::Calm | ShapeKind::Unknown)),
         symptoms,
-        root_cause: first.map(|suspect| root_cause(&suspect.sentence, keys(suspect))).unwrap_or_default(),
-        fix: remedies.map(|note| format!("{} UTC: {}", note.at.clock(), note.text)).collect(),
+        root_cause: guilty.map(|suspect| root_cause(&suspect.sentence, keys(suspect))).unwrap_or_default(),
+        // Whether it helped is for whoever completes the case.
+        fix: remedies.map(|note| format!("done at {} UTC: {}", note.at.clock(), note.text)).collect(),
         verification: ended.into_iter().collect(),
         findings: findings(report),
         tags: vec!["saved".to_owned()],

@@ -1,3 +1,4 @@
+mod changes;
 mod recovering;
 mod walk;
 
@@ -14,6 +15,8 @@ use crate::snapshot::RuleState;
 use crate::store::{Caps, Points, Seen};
 use crate::subject::Subject;
 use crate::time::Moment;
+
+/// 14:07:00 UTC of the first day.
 
 /// 14:07:00 UTC of the first day.
 const NOW: Moment = Moment((14 * 3_600 + 7 * 60) * 1_000);

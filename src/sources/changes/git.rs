@@ -1,11 +1,12 @@
 //! The log of a local repository, asked of `git` with fixed arguments.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use super::decode::GIT_FORMAT;
@@ -16,6 +17,9 @@ const MOST_COMMITS: usize = 500;
 
 /// The longest log, in bytes, that is read.
 const LONGEST_LOG: u64 = 4 * 1024 * 1024;
+
+/// The longest words of an error, in bytes, that are kept.
+const LONGEST_WORDS: u64 = 4_096;
 
 /// A repository and what is asked of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +40,10 @@ pub fn is_branch(name: &str) -> bool {
 pub(super) async fn log(repository: &Repository, days: u64) -> Result<Vec<u8>, Fault> {
     let shown = repository.path.display();
     let mut command = Command::new("git");
+    // Set by a hook or an alias that started us, they would name another repository than the configuration does.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        command.env_remove(name);
+    }
     command
         .arg("--no-pager")
         .arg("-C")
@@ -47,6 +55,7 @@ pub(super) async fn log(repository: &Repository, days: u64) -> Result<Vec<u8>, F
         .arg(repository.branch.as_deref().unwrap_or("HEAD"))
         .arg("--")
         .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
@@ -61,8 +70,8 @@ pub(super) async fn log(repository: &Repository, days: u64) -> Result<Vec<u8>, F
     let asked = async {
         if let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) {
             // Both at once: a full pipe would stop git for ever.
-            let (mut stdout, mut stderr) = (stdout.take(LONGEST_LOG), stderr.take(4_096));
-            tokio::try_join!(stdout.read_to_end(&mut out), stderr.read_to_end(&mut err))?;
+            let mut stdout = stdout.take(LONGEST_LOG);
+            tokio::try_join!(stdout.read_to_end(&mut out), beginning(stderr, &mut err))?;
         }
         child.wait().await
     };
@@ -77,6 +86,13 @@ pub(super) async fn log(repository: &Repository, days: u64) -> Result<Vec<u8>, F
         Ok(Ok(status)) if status.success() || out.len() as u64 >= LONGEST_LOG => Ok(out),
         Ok(Ok(_)) => Err(refusal(&repository.path, repository.branch.as_deref(), &err)),
     }
+}
+
+/// Reads to the end and keeps the beginning.
+async fn beginning(mut from: impl AsyncRead + Unpin, kept: &mut Vec<u8>) -> io::Result<usize> {
+    (&mut from).take(LONGEST_WORDS).read_to_end(kept).await?;
+    let rest = tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+    Ok(kept.len().saturating_add(usize::try_from(rest).unwrap_or(usize::MAX)))
 }
 
 /// What git said, in one sentence with the fix.
@@ -102,6 +118,18 @@ fn fault(kind: FaultKind, message: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn of_many_words_the_beginning_is_kept_and_the_rest_is_taken_off_the_pipe() {
+        let (mut from, mut into) = tokio::io::duplex(1_024);
+        let said = tokio::spawn(async move {
+            tokio::io::AsyncWriteExt::write_all(&mut into, &vec![b'x'; 1_000_000]).await
+        });
+        let mut kept = vec![];
+        assert_eq!(beginning(&mut from, &mut kept).await.unwrap(), 1_000_000);
+        assert_eq!(kept.len(), 4_096);
+        said.await.unwrap().unwrap();
+    }
 
     #[test]
     fn a_branch_is_no_option_and_no_range() {

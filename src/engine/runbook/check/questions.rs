@@ -77,7 +77,10 @@ pub(super) fn changes(snapshot: &Snapshot) -> (Outcome, String) {
     let untold = tellers::untold(&snapshot.settings, snapshot.sources.iter(), Kind::Change, snapshot.at);
     if let Some(first) = untold.first() {
         let more = and_more(untold.len());
-        return (Outcome::Unknown, format!("not every change is told: {}: {}{more}", first.subject, first.missing));
+        return (
+            Outcome::Unknown,
+            format!("not every change is told: {}: {}{more}", first.subject, first.missing),
+        );
     }
     if snapshot.sources.iter().any(|source| source.source.kind() == Kind::Change) {
         return (Outcome::Passed, format!("none in the 24 h before {} UTC", began.clock()));
