@@ -2,6 +2,7 @@
 
 mod changes;
 mod consequences;
+mod shapes;
 mod slow_log;
 mod teller;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use changes::Changes;
 pub use consequences::Consequences;
+use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
@@ -156,32 +158,6 @@ impl World {
         }
     }
 
-    /// Takes a deployment's new shape; returns the nodes that are in it no more.
-    fn replace_topology(&mut self, topology: &Topology) -> Vec<Subject> {
-        let nodes = |topology: &Topology| -> BTreeSet<Subject> {
-            topology.shards.iter().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
-        };
-        let now = nodes(topology);
-        let gone: Vec<_> = self
-            .topologies
-            .get(&topology.cluster)
-            .map(|before| nodes(before).difference(&now).cloned().collect())
-            .unwrap_or_default();
-        for node in &gone {
-            self.sources.remove(node);
-            self.slow.remove(node);
-            self.data.remove(node);
-        }
-        let mut hosts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
-        for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {
-            hosts.entry(host_of(&node.subject).to_owned()).or_default().push(node.subject.clone());
-        }
-        self.hosts.insert(topology.cluster.clone(), hosts);
-        self.topologies.insert(topology.cluster.clone(), topology.clone());
-        self.shapes = self.topologies.values().cloned().collect();
-        gone
-    }
-
     /// The calls that imports know.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.values().flatten()
@@ -296,11 +272,6 @@ impl World {
 
 fn tells_of_target(metric: &MetricName) -> bool {
     !matches!(metric, MetricName::Known(metric) if OWN_COST.contains(metric))
-}
-
-fn host_of(node: &Subject) -> &str {
-    let address = node.address().unwrap_or_default();
-    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 #[cfg(test)]

@@ -17,8 +17,6 @@ use crate::subject::Subject;
 use crate::time::Moment;
 
 /// 14:07:00 UTC of the first day.
-
-/// 14:07:00 UTC of the first day.
 const NOW: Moment = Moment((14 * 3_600 + 7 * 60) * 1_000);
 
 fn subject(text: &str) -> Subject {
