@@ -143,6 +143,7 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
             NoteKind::Note => "n",
             NoteKind::Runbook | NoteKind::Step => "r",
             NoteKind::Remedy => "d",
+            NoteKind::Scan => "b",
         };
         let short: String = note.text.chars().take(SHORT).collect();
         events.push((act.at, glyph, format!(" {short}"), ColorRole::Mark));

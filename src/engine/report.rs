@@ -15,6 +15,7 @@ use crate::time::Moment;
 pub use breakdown::{Breakdown, RouteTime, StageTime};
 pub use conclusion::Conclusion;
 pub use feedback::{FeedbackLoop, LoopPart};
+pub(crate) use note::answered;
 pub use note::{Note, NoteKind};
 
 /// The version of [`Report`]'s shape; it changes only when a field's meaning does.

@@ -155,6 +155,7 @@ pub fn notes(report: &Report) -> impl Iterator<Item = String> {
             NoteKind::Runbook => "runbook",
             NoteKind::Step => "step",
             NoteKind::Remedy => "done",
+            NoteKind::Scan => "scan",
         };
         let text = if note.text.is_empty() { String::new() } else { format!(": {}", note.text) };
         format!("{} UTC {kind}{text}", note.at.clock())

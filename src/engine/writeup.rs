@@ -71,7 +71,10 @@ impl WriteUp {
         let onset = report.onset().map_or(snapshot.at, |onset| onset.at);
         let from = (onset - std::time::Duration::from_secs(BEFORE_ONSET_S)).max(snapshot.began);
         let earliest_change = onset - std::time::Duration::from_secs(CHANGES_BEFORE_S);
-        let changes = || snapshot.changes.iter().filter(move |change| change.at >= earliest_change);
+        let changes = || {
+            let told = earliest_change..=snapshot.at;
+            snapshot.changes.iter().filter(move |change| told.contains(&change.at))
+        };
         Self {
             versions,
             recovery: recovery(snapshot).sentence(),

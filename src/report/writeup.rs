@@ -29,7 +29,10 @@ pub fn versions(recorded_by: Option<&str>) -> Versions {
 
 /// The write-up as Markdown.
 pub fn markdown(snapshot: &Snapshot, written: &WriteUp) -> String {
-    let mut text = markdown::without_notes(snapshot).trim_end().to_owned() + "\n\n";
+    let report = markdown::without_notes(snapshot);
+    // Whoever reads it on another day sees the day first.
+    let (title, report) = report.split_once("\n\n").unwrap_or((&report, ""));
+    let mut text = format!("{title}\n\n{}\n\n{}\n\n", head(written), report.trim_end());
     // Writing to a String cannot fail.
     let _ = rest(&mut text, written);
     text
@@ -44,14 +47,15 @@ fn rest(out: &mut String, written: &WriteUp) -> std::fmt::Result {
     writeln!(out, "**Recovery:** {}\n", escaped(&written.recovery))?;
     story(out, &written.timeline)?;
     steps(out, &written.steps)?;
-    numbers(out, written)?;
+    numbers(out, written)
+}
+
+/// When, and by which version.
+fn head(written: &WriteUp) -> String {
     let Versions { headwater, recorded_by } = &written.versions;
+    let by = recorded_by.as_ref().map_or(String::new(), |by| format!(" from a recording by {by}"));
     let (from, until) = (date(written.from), date(written.report.at));
-    write!(out, "From {from} to {until}; written by Headwater {headwater}")?;
-    match recorded_by {
-        Some(by) => writeln!(out, " from a recording by {by}."),
-        None => writeln!(out, "."),
-    }
+    format!("From {from} to {until} UTC; written by Headwater {headwater}{by}.")
 }
 
 fn story(out: &mut String, timeline: &[Told]) -> std::fmt::Result {
@@ -161,6 +165,8 @@ mod tests {
         let written = WriteUp::of(&snapshot, versions(Some("0.0.1")));
         let text = markdown(&snapshot, &written);
         assert!(!text.contains("## Notes"), "{text}");
+        let head = "From 1970-01-01 14:07:05 to 1970-01-01 14:07:05 UTC; written by Headwater 0.1.0 from a recording by 0.0.1.";
+        assert_eq!(text.lines().nth(2), Some(head));
         let (_, rest) = text.split_once("Cost of this observation").unwrap();
         insta::assert_snapshot!(rest, @r"
         : 2 Redis commands a second per node, 54.1 kB/s in all
@@ -173,11 +179,9 @@ mod tests {
 
         | time (UTC) | | |
         | --- | --- | --- |
-        | 1970-01-01 14:06:55 | symptom | service/ranker: p99 2.41 s, objective 500 ms |
+        | 1970-01-01 14:06:55 | symptom | service/ranker began to suffer |
         | 1970-01-01 14:07:00 | note | cache \|off\| |
         | 1970-01-01 14:07:03 | mark |  |
-
-        From 1970-01-01 14:07:05 to 1970-01-01 14:07:05; written by Headwater 0.1.0 from a recording by 0.0.1.
         ");
     }
 

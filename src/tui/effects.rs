@@ -4,8 +4,8 @@ mod clipboard;
 
 use std::time::{Duration, Instant};
 
-use headwater_engine::RemoteText;
 use headwater_engine::reading::{ActKind, OperatorAct};
+use headwater_engine::{RemoteText, Subject};
 use headwater_panels::Effect;
 use headwater_panels::screen::Notice;
 use rustix::process::{Signal, kill_current_process_group};
@@ -44,7 +44,7 @@ impl<F: Face> Run<F> {
             Effect::Act(kind) => self.act("kept", kind),
             Effect::SaveCase => self.save_case(),
             Effect::Note(text) => self.act("noted", ActKind::Note(RemoteText::new(&text))),
-            Effect::Scan(shard) => self.ordered(Order::Scan(shard)),
+            Effect::Scan(shard) => self.scan(shard),
             Effect::PauseScan(shard) => self.ordered(Order::PauseScan(shard)),
             Effect::CancelScan(shard) => self.ordered(Order::CancelScan(shard)),
             Effect::Play(play) => self.ordered(Order::Play(play)),
@@ -60,6 +60,15 @@ impl<F: Face> Run<F> {
         if self.order(Order::Act(OperatorAct { at, kind })) {
             self.say(format!("{done} at {} UTC; it will stand in the report", at.clock()), false);
         }
+    }
+
+    /// Scans, and keeps that it was allowed; a recording cannot be asked anything, and says so itself.
+    fn scan(&mut self, shard: Subject) {
+        if !self.status.is_replay() {
+            let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
+            self.ordered(Order::Act(OperatorAct { at, kind: ActKind::Scan(shard.clone()) }));
+        }
+        self.ordered(Order::Scan(shard));
     }
 
     fn say(&mut self, text: impl Into<String>, is_error: bool) {

@@ -27,6 +27,8 @@ pub enum ActKind {
     Runbook(RemoteText),
     /// A step of a runbook was answered.
     Step(StepAct),
+    /// A scan of this shard for big keys was allowed.
+    Scan(Subject),
     /// The operator says that he took this action on this subject; Headwater itself changes nothing.
     Remedy {
         /// On what.
@@ -100,7 +102,7 @@ impl ActKind {
         match self {
             Self::Mark(text) => Self::Mark(change(text)),
             Self::Note(text) => Self::Note(change(text)),
-            Self::Runbook(id) => Self::Runbook(id),
+            unspoken @ (Self::Runbook(_) | Self::Scan(_)) => unspoken,
             Self::Remedy { subject, text } => Self::Remedy { subject, text: change(text) },
             Self::Step(step) => {
                 let answer = match step.answer {

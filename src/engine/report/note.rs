@@ -31,6 +31,8 @@ pub enum NoteKind {
     Step,
     /// An action that the operator took.
     Remedy,
+    /// A scan for big keys that the operator allowed.
+    Scan,
 }
 
 impl Note {
@@ -42,6 +44,9 @@ impl Note {
             ActKind::Runbook(id) => (NoteKind::Runbook, id.as_str().to_owned()),
             ActKind::Step(step) => (NoteKind::Step, told(step)),
             ActKind::Remedy { subject, text } => (NoteKind::Remedy, format!("{subject}: {text}")),
+            ActKind::Scan(shard) => {
+                (NoteKind::Scan, format!("big keys were looked for on {shard}: reads only"))
+            }
         };
         Self { at: act.at, kind, text }
     }
@@ -49,13 +54,18 @@ impl Note {
 
 /// A step's answer in one line: `2.1 shard by shard: confirmed bad (what was seen)`.
 fn told(step: &StepAct) -> String {
+    let seen: Vec<&str> = step.seen.iter().map(RemoteText::as_str).collect();
+    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
+    format!("{}{seen}", answered(step))
+}
+
+/// The same without what was seen: `2.1 shard by shard: confirmed bad`.
+pub(crate) fn answered(step: &StepAct) -> String {
     let answer = match &step.answer {
         StepAnswer::Confirmed => format!("confirmed {}", step.found.word()),
         StepAnswer::Overridden(why) => format!("overridden: {why}"),
         StepAnswer::Skipped(why) => format!("skipped: {why}"),
-        StepAnswer::Reopened => "reopened".to_owned(),
+        StepAnswer::Reopened => "taken back".to_owned(),
     };
-    let seen: Vec<&str> = step.seen.iter().map(RemoteText::as_str).collect();
-    let seen = if seen.is_empty() { String::new() } else { format!(" ({})", seen.join("; ")) };
-    format!("{} {}: {answer}{seen}", step.step, step.title)
+    format!("{} {}: {answer}", step.step, step.title)
 }

@@ -1,9 +1,11 @@
 //! How it went: verdicts as they changed, changes, marks, notes and steps on one line of time.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::reading::Change;
-use crate::report::{Note, NoteKind, Report};
+use crate::reading::{ActKind, Change};
+use crate::report::{Note, NoteKind, Report, Symptom, answered};
 use crate::snapshot::Snapshot;
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -36,6 +38,8 @@ pub enum ToldKind {
     Step,
     /// The operator acted.
     Remedy,
+    /// A scan was allowed.
+    Scan,
     /// A note was written.
     Note,
     /// A moment was marked.
@@ -52,6 +56,7 @@ impl ToldKind {
             Self::Runbook => "runbook",
             Self::Step => "step",
             Self::Remedy => "done",
+            Self::Scan => "scan",
             Self::Note => "note",
             Self::Mark => "mark",
         }
@@ -66,6 +71,7 @@ impl From<NoteKind> for ToldKind {
             NoteKind::Runbook => Self::Runbook,
             NoteKind::Step => Self::Step,
             NoteKind::Remedy => Self::Remedy,
+            NoteKind::Scan => Self::Scan,
         }
     }
 }
@@ -77,23 +83,37 @@ pub(super) fn of<'a>(
     changes: impl Iterator<Item = &'a Change>,
 ) -> Vec<Told> {
     let mut story = verdicts(snapshot, from);
-    story.extend(snapshot.report.symptom.as_ref().map(|symptom| Told {
-        at: symptom.since.at,
-        kind: ToldKind::Symptom,
-        text: format!("{}: {}", symptom.subject, symptom.sentence),
-    }));
+    story.extend(snapshot.report.symptom.as_ref().map(|symptom| onset(snapshot, symptom)));
     story.extend(changes.map(|change| {
         let component = change.component.as_ref().map(|of| format!("{of}: ")).unwrap_or_default();
         Told { at: change.at, kind: ToldKind::Change, text: format!("{component}{}", change.title) }
     }));
-    story.extend(snapshot.acts.iter().map(Note::of).map(|note| Told {
-        at: note.at,
-        kind: note.kind.into(),
-        text: note.text,
+    story.extend(snapshot.acts.iter().map(|act| {
+        let Note { at, kind, text } = Note::of(act);
+        // What was seen at a step stands with the steps.
+        let text = if let ActKind::Step(step) = &act.kind { answered(step) } else { text };
+        Told { at, kind: kind.into(), text }
     }));
     story.sort_by_key(|told| (told.at, told.kind));
     story
 }
+
+/// The begin of the symptom, with what was said of it then: its present number is another one.
+fn onset(snapshot: &Snapshot, symptom: &Symptom) -> Told {
+    let at = symptom.since.at;
+    let then = snapshot.timeline.frames().find(|frame| frame.at >= at).and_then(|frame| {
+        let said = frame.report.symptom.as_ref().filter(|said| said.subject == symptom.subject);
+        said.filter(|_| frame.at.since(at) <= SAID_WITHIN)
+    });
+    let text = match then {
+        Some(said) => format!("{}: {}", said.subject, said.sentence),
+        None => format!("{} began to suffer", symptom.subject),
+    };
+    Told { at, kind: ToldKind::Symptom, text }
+}
+
+/// What was said so soon after something began is said of its begin: it is said only once it has lasted.
+const SAID_WITHIN: Duration = Duration::from_secs(15);
 
 /// What was said when it became something else than before.
 fn verdicts(snapshot: &Snapshot, from: Moment) -> Vec<Told> {
