@@ -83,6 +83,8 @@ pub struct Import {
     pub calls: Vec<Call>,
     /// What could not be read, in the order of the lines.
     pub problems: Vec<Problem>,
+    /// Problems beyond those, which are only counted.
+    pub left_out: usize,
 }
 
 impl Import {
@@ -122,13 +124,18 @@ impl Import {
 
     /// What could not be read, as the problems of this file; `None` when everything could.
     pub fn fault(&self, origin: &str) -> Option<ConfigError> {
-        let problems = self.problems.clone();
+        let mut problems = self.problems.clone();
+        if self.left_out > 0 {
+            problems.push(Problem { line: None, sentence: format!("and {} more problems", self.left_out) });
+        }
         (!problems.is_empty()).then(|| ConfigError { origin: origin.to_owned(), problems })
     }
 
     fn complain(&mut self, line: Option<usize>, sentence: impl Into<String>) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(Problem { line, sentence: sentence.into() });
+        } else {
+            self.left_out += 1;
         }
     }
 }

@@ -107,9 +107,19 @@ pub fn runbook_of(path: &Path) -> Result<Runbook, ConfigError> {
     read(&text, &id, &path.display().to_string(), &load().0)
 }
 
-/// The text of the built-in runbook with this id.
-pub fn runbook_text(id: &str) -> Option<&'static str> {
-    RUNBOOK_FILES.iter().find(|(file, _)| file.trim_end_matches(".toml") == id).map(|(_, text)| *text)
+/// The text of the runbook with this id that is in force: the user's where it can be read, else the built-in one. Empty
+/// when there is none.
+pub fn runbook_text(id: &str, known: &Library) -> String {
+    runbook_text_in(config_folder().as_deref(), id, known)
+}
+
+fn runbook_text_in(own: Option<&Path>, id: &str, known: &Library) -> String {
+    let own = own.map(|own| own.join(Runbook::FOLDER).join(format!("{id}.toml")));
+    let own = own.and_then(|path| text_of(&path, "").ok());
+    let built_in = || RUNBOOK_FILES.iter().find(|(file, _)| file.trim_end_matches(".toml") == id);
+    own.filter(|text| read::<Runbook>(text, id, id, known).is_ok())
+        .or_else(|| built_in().map(|(_, text)| (*text).to_owned()))
+        .unwrap_or_default()
 }
 
 /// What a screen says of broken files; `None` when there are none.
@@ -186,6 +196,21 @@ mod tests {
         assert!(faults.is_empty(), "{faults:?}");
         assert_eq!(library.runbooks.len(), RUNBOOK_FILES.len());
         assert_eq!(library.cases.len(), CASE_FILES.len());
+    }
+
+    #[test]
+    fn the_text_of_a_runbook_is_that_of_the_one_in_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let (known, _) = load_from(None);
+        let built_in = runbook_text_in(None, "hot-shard", &known);
+        assert!(built_in.contains("[[step]]"));
+        let path = folder.path().join("runbooks/hot-shard.toml");
+        std::fs::create_dir(folder.path().join("runbooks")).unwrap();
+        let own = format!("# mine\n{built_in}");
+        for (written, in_force) in [(own.as_str(), own.as_str()), ("title = 1\n", built_in.as_str())] {
+            std::fs::write(&path, written).unwrap();
+            assert_eq!(runbook_text_in(Some(folder.path()), "hot-shard", &known), in_force);
+        }
     }
 
     #[test]

@@ -46,8 +46,8 @@ fn cases_are_listed_found_and_shown() {
     }
     let (_, found, _) = said(&headwater(&home, &["cases", "search", "retry", "cach", "--format", "json"]));
     let rows: Value = serde_json::from_str(&found).unwrap();
-    assert_eq!(rows[0]["id"], "failover-storm", "{found}");
-    assert!(rows[0]["found_in"].as_array().is_some_and(|fields| !fields.is_empty()), "{found}");
+    assert_eq!((&rows["schema"], &rows["cases"][0]["id"]), (&1.into(), &"failover-storm".into()), "{found}");
+    assert!(rows["cases"][0]["found_in"].as_array().is_some_and(|fields| !fields.is_empty()), "{found}");
     let (code, found, complaint) = said(&headwater(&home, &["cases", "search", "zeppelin"]));
     assert_eq!((code, found.as_str()), (Some(0), ""));
     assert!(complaint.contains("no case has all of these words"), "{complaint}");

@@ -578,7 +578,9 @@ fn runbooks_are_listed_shown_and_checked_and_a_broken_one_costs_nothing_else() {
     assert_eq!((listed.code, listed.err.as_str()), (Some(0), ""), "{listed:?}");
     assert!(listed.out.starts_with("dependencies-first"), "{}", listed.out);
     let rows = home.run(&["runbook", "list", "--format", "json"]).json();
-    let ids: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let ids: Vec<_> =
+        rows["runbooks"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(rows["schema"], 1);
     assert!(ids.contains(&"hot-shard") && ids.contains(&"slow-own-code"), "{ids:?}");
 
     let shown = home.run(&["runbook", "show", "hot-shard"]);

@@ -471,6 +471,26 @@ fn imports_whose_files_are_called_the_same_are_told_apart_by_number() {
 }
 
 #[test]
+fn a_name_that_no_metric_has_and_a_symptom_that_stands_twice_are_told() {
+    let rest = "[[metrics]]\nurl = \"http://h\"\ncomponent = \"service/a\"\n";
+    let symptom = |metric: &str| {
+        format!(
+            "[[symptom]]\nname = \"orders\"\nsubject = \"service/a\"\nmetric = \"{metric}\"\nat_least = 1.0\n"
+        )
+    };
+    let told = |text: String| complaints(&format!("{rest}{text}")).join("\n");
+    assert_eq!(
+        told(symptom("orders total")),
+        "hw.toml:7: 'orders total' is no name of a metric: write it as the page does, without labels"
+    );
+    assert!(told(symptom("servce.stage.duration")).contains("did you mean"));
+    let twice = told(symptom("orders_total").repeat(2));
+    assert_eq!(twice, "hw.toml:10: 'name' = 'orders' stands twice: give each [[symptom]] its own name");
+    let component = "[[component]]\nsubject = \"service/a\"\nbaselines = { \"a-b\" = 1.0 }\n".to_owned();
+    assert!(told(component).contains("'a-b' is no name of a metric"));
+}
+
+#[test]
 fn wrong_imports_are_told() {
     for (keys, told) in [
         ("", "hw.toml:1: [[graph]] has no 'format': write one of jaeger, zipkin, compose, backstage"),

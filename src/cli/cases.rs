@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use headwater_engine::case::{Case, search};
-use headwater_engine::report::Report;
+use headwater_engine::report::{Report, SCHEMA};
 use serde_json::{Value, json};
 
 use super::output::{Failure, print, say};
@@ -112,7 +112,8 @@ fn list(rows: &[(&Case, Option<&[&str]>)], format: CasesFormat) -> Result<(), Fa
             }
             row
         });
-        return print(&format!("{:#}\n", rows.collect::<Value>()));
+        let told = json!({ "schema": SCHEMA, "cases": rows.collect::<Value>() });
+        return print(&format!("{told:#}\n"));
     }
     let mut out = Layout::new(80);
     let column = rows.iter().map(|(case, _)| case.id.chars().count()).max().unwrap_or(0).min(40) + 2;

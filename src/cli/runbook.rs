@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use headwater_engine::Library;
+use headwater_engine::report::SCHEMA;
 use headwater_engine::runbook::{Asks, Check, Remedy, Runbook, Step};
 use serde_json::{Value, json};
 
@@ -86,7 +87,8 @@ pub(super) fn run(command: RunbookCommand) -> Result<u8, Failure> {
     match command {
         RunbookCommand::List { format: ListFormat::Text } => print(&list(&library.runbooks))?,
         RunbookCommand::List { format: ListFormat::Json } => {
-            print(&format!("{:#}\n", library.runbooks.iter().map(row).collect::<Value>()))?;
+            let rows: Value = library.runbooks.iter().map(row).collect();
+            print(&format!("{:#}\n", json!({ "schema": SCHEMA, "runbooks": rows })))?;
         }
         RunbookCommand::Show(args) => show(&args, &library)?,
         RunbookCommand::Check { .. } => {}
@@ -105,13 +107,7 @@ fn show(args: &ShowArgs, library: &Library) -> Result<(), Failure> {
             let named: Vec<&Remedy> = named(runbook, &library.remedies);
             print(&format!("{:#}\n", json!({ "runbook": runbook, "remedies": named })))
         }
-        ShowFormat::Toml => match runbook_text(&args.id) {
-            Some(text) => print(text),
-            None => Err(Failure::usage(format_args!(
-                "'{}' is a runbook of your own: its text is in your folder of runbooks",
-                args.id
-            ))),
-        },
+        ShowFormat::Toml => print(&runbook_text(&runbook.id, library)),
     }
 }
 

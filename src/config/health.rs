@@ -21,11 +21,7 @@ pub(super) fn declare(
     ] {
         for (metric, value) in values {
             let path = ["component", index, key, metric];
-            // Names with dots are ours; whatever else a page exposes has a name without.
-            if metric.contains('.') && Metric::by_name(metric).is_none() {
-                let known: Vec<&str> = METRICS.iter().map(|row| row.name).collect();
-                document.complain(&path, unknown_name("metric", metric, &known));
-            } else if !value.is_finite() || *value < 0.0 {
+            if !complain_of_metric(metric, &path, document) && (!value.is_finite() || *value < 0.0) {
                 document.wrong(&path, what);
             }
         }
@@ -45,6 +41,28 @@ pub(super) fn declare(
             None => {}
         }
     }
+}
+
+/// Complains about a name that no metric can have; whether it did.
+pub(super) fn complain_of_metric(metric: &str, path: &[&str], document: &mut Document<'_>) -> bool {
+    // Names with dots are ours; whatever else a page exposes has a name without.
+    if metric.contains('.') {
+        if Metric::by_name(metric).is_some() {
+            return false;
+        }
+        let known: Vec<&str> = METRICS.iter().map(|row| row.name).collect();
+        document.complain(path, unknown_name("metric", metric, &known));
+        return true;
+    }
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
+    let is_name = metric.chars().all(is_of_name) && !metric.starts_with(|c: char| c.is_ascii_digit());
+    if metric.is_empty() || !is_name {
+        let sentence =
+            format!("'{metric}' is no name of a metric: write it as the page does, without labels");
+        document.complain(path, sentence);
+        return true;
+    }
+    false
 }
 
 /// Complains about an alias that is a component of its own, or another component's alias too.

@@ -59,6 +59,14 @@ impl Import {
         matches!(self.place, Place::Server(_)).then_some(calls::EVERY)
     }
 
+    /// How many problems of a file are only counted.
+    pub fn left_out(&self) -> usize {
+        match &self.place {
+            Place::File(_, import) => import.left_out,
+            Place::Server(_) => 0,
+        }
+    }
+
     /// What is wrong with a file; the rest of it counts all the same.
     pub fn fault(&self) -> Option<ConfigError> {
         match &self.place {

@@ -168,6 +168,8 @@ impl<'t> Document<'t> {
         let message = error.message();
         let sentence = if let Some(rest) = message.strip_prefix("unknown field ") {
             unknown_key(rest)
+        } else if let Some(key) = message.strip_prefix("missing field ") {
+            format!("'{}' is missing", clean(key.trim_matches('`')))
         } else if self.tree.is_none() {
             format!("this is not TOML ({}): look for a missing quote or bracket", clean(message))
         } else {

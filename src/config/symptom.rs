@@ -47,6 +47,10 @@ pub(super) fn symptoms(
 ) -> Vec<BusinessSymptom> {
     let known: Vec<Subject> = components.declared().cloned().collect();
     let symptoms = tables.iter().enumerate().filter_map(|(index, table)| {
+        if tables[..index].iter().any(|other| other.name.is_some() && other.name == table.name) {
+            let path = ["symptom", &index.to_string(), "name"];
+            document.wrong(&path, "stands twice: give each [[symptom]] its own name");
+        }
         let symptom = symptom(table, &index.to_string(), &known, document)?;
         components.entry(&symptom.subject);
         Some(symptom)
@@ -81,6 +85,7 @@ fn symptom(
         document.complain(&here("subject"), unknown_name("component", subject.as_str(), &names));
         return None;
     }
+    super::health::complain_of_metric(table.metric.as_deref()?, &here("metric"), document);
     let limits = [("at_most", table.at_most), ("at_least", table.at_least)];
     for (key, limit) in limits {
         if limit.is_some_and(|limit| !limit.is_finite()) {

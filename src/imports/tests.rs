@@ -62,6 +62,13 @@ fn what_is_no_list_of_calls_is_told_with_what_was_expected() {
 }
 
 #[test]
+fn problems_beyond_the_first_twenty_are_counted() {
+    let import = read("zipkin", &format!("[{}]", ["7"; 100].join(",\n")));
+    let told = told(&import);
+    assert_eq!((told.len(), told.last().map(String::as_str)), (21, Some("f: and 80 more problems")));
+}
+
+#[test]
 fn what_only_looks_at_a_server_is_not_that_server() {
     for (image, callee) in [
         ("redis:7-alpine", "redis/x"),

@@ -24,6 +24,9 @@ pub(super) fn runbook(runbook: &Runbook, document: &mut Document<'_>, known: &Li
     if runbook.steps.is_empty() {
         document.complain(&["title"], "a runbook needs steps: write [[step]] with a question to answer");
     }
+    for (key, text) in [("title", &runbook.title), ("about", &runbook.about)] {
+        words(text, &[key], document);
+    }
     for (place, step) in runbook.steps.iter().enumerate() {
         let here = Place { step: place.to_string() };
         identity(runbook, place, step, &here, document);
@@ -43,6 +46,7 @@ pub(super) fn runbook(runbook: &Runbook, document: &mut Document<'_>, known: &Li
             document.complain(&here.path(&["remedies", &number]), unknown_name("action", id, &remedies));
         }
         for (key, text) in [
+            ("title", &step.title),
             ("question", &step.question),
             ("why", &step.why),
             ("good", &step.good),
@@ -127,6 +131,7 @@ fn shown(step: &Step, here: &Place, document: &mut Document<'_>) {
 
 fn examine_check(check: &Check, here: &Place, number: &str, document: &mut Document<'_>) {
     let at = |key| here.path(&["check", number, key]);
+    words(&check.says, &at("says"), document);
     let asked = [!check.rules.is_empty(), check.expect.is_some(), check.asks.is_some()];
     if asked.iter().filter(|is| **is).count() != 1 {
         document.complain(
@@ -258,6 +263,13 @@ rules = ["big-key"]
             let found = complaints(&RIGHT.replacen(right, wrong, 1));
             assert!(found.iter().any(|line| line.starts_with(complaint)), "{complaint}\n{found:#?}");
         }
+        for (right, key) in
+            [("title = \"x\"", "title"), ("title = \"a\"", "title"), ("says = \"quick\"", "says")]
+        {
+            let found = complaints(&RIGHT.replacen(right, &format!("{key} = \"\""), 1));
+            assert!(found[0].contains(&format!("'{key}' = '' is empty")), "{found:?}");
+        }
+        assert_eq!(complaints("about = \"y\"\n"), ["1: 'title' is missing"]);
         assert!(complaints("title = \"x\"\nabout = \"y\"\nstep = []\n")[0].contains("needs steps"));
         let without_checks = RIGHT.replace("[[step.check]]\nsays = \"clear\"\nrules = [\"big-key\"]\n", "");
         assert_eq!(complaints(&without_checks), ["24: step '2' needs a check: write [[step.check]]"]);

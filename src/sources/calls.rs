@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::metrics::fetch::{Address, Fetcher};
 use super::metrics::{MetricsSpec, MetricsSpecError};
 use super::{Outlet, Source, now, spawn};
-use crate::config::{Import, Place};
+use crate::config::{ConfigError, Import, Place};
 use crate::imports::{self, Format};
 
 /// How often a server is asked.
@@ -43,7 +43,7 @@ pub fn spawn_imports(imports: &[Import], outlet: &Outlet) -> Result<Vec<JoinHand
 pub fn told_at_start(import: &Import) -> Reading {
     let mut reading = Reading::new(import.subject.clone(), now());
     reading.events.push(Event::Calls(import.calls().to_vec()));
-    reading.faults.extend(import.fault().map(|fault| malformed(&fault.to_string())));
+    reading.faults.extend(import.fault().map(|fault| malformed(&fault, import.left_out())));
     reading
 }
 
@@ -105,9 +105,9 @@ impl Source for CallsSource {
                 let import = tokio::task::spawn_blocking(read)
                     .await
                     .unwrap_or_else(|error| imports::Import::broken(&format!("cannot be read ({error})")));
-                reading
-                    .faults
-                    .extend(import.fault(&self.written.to_string()).map(|it| malformed(&it.to_string())));
+                reading.faults.extend(
+                    import.fault(&self.written.to_string()).map(|it| malformed(&it, import.left_out)),
+                );
                 // An answer that is no graph at all must not wipe out what was known.
                 if !import.calls.is_empty() || import.problems.is_empty() {
                     reading.events.push(Event::Calls(import.calls));
@@ -119,10 +119,12 @@ impl Source for CallsSource {
 }
 
 /// The first problem in full, and how many more there are.
-fn malformed(told: &str) -> Fault {
-    let mut lines = told.lines();
-    let first = lines.next().unwrap_or_default();
-    let more = match lines.count() {
+fn malformed(fault: &ConfigError, left_out: usize) -> Fault {
+    let told = fault.to_string();
+    let first = told.lines().next().unwrap_or_default();
+    // Those that were only counted have a line of their own.
+    let told = fault.problems.len() - usize::from(left_out > 0);
+    let more = match told.saturating_sub(1) + left_out {
         0 => String::new(),
         count => format!(" (and {count} more)"),
     };
