@@ -5,7 +5,9 @@ mod understudy;
 use std::sync::Arc;
 
 use headwater_engine::metric::{REDIS_ANSWER_TIME, REDIS_COMMANDS};
-use headwater_engine::reading::{Event, Input, Node, NodeHealth, Reading, Shard, Topology, Value};
+use headwater_engine::reading::{
+    ActKind, Event, Input, Node, NodeHealth, OperatorAct, Reading, Shard, Topology, Value,
+};
 use headwater_engine::{Baselines, Engine, Moment, Settings, Snapshot, Subject};
 use headwater_widgets::Glyphs;
 use ratatui::buffer::Buffer;
@@ -63,6 +65,11 @@ impl Deployment {
             }
             self.engine.take(&Input::Tick(self.now));
         }
+    }
+
+    /// Takes what the operator did.
+    pub(crate) fn act(&mut self, kind: ActKind) {
+        self.engine.take(&Input::Act(OperatorAct { at: self.now, kind }));
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {

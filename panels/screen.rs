@@ -42,6 +42,8 @@ pub struct Screen {
     lent: Option<(usize, String)>,
     /// A note that was begun and put aside.
     draft: String,
+    /// Answers to runbooks that stood in the report that was written last.
+    written: usize,
     notice: Option<Notice>,
     hint: Option<String>,
     /// Where it was last drawn, and the panel within.
@@ -73,6 +75,7 @@ impl Screen {
             filters: vec![vec![]; PANELS.len()],
             lent: None,
             draft: String::new(),
+            written: 0,
             notice: None,
             hint: None,
             area: Rect::ZERO,

@@ -1,6 +1,7 @@
 //! What each action does that no panel took.
 
 use headwater_engine::filter::Filter;
+use headwater_engine::reading::ActKind;
 
 use super::overlay::{CommandLine, FilterPrompt, Help, LineAsked, Note, Overlay, Question, Step};
 use super::{Screen, Shown, view};
@@ -100,10 +101,27 @@ impl Screen {
         vec![]
     }
 
+    /// Leaves; answers to a runbook that stand nowhere else are asked about first.
+    fn quit(&mut self, shown: &Shown<'_>) -> Vec<Effect> {
+        let unwritten = answers(shown).saturating_sub(self.written);
+        // A recording holds them already, whether it is made or played.
+        if unwritten == 0 || shown.status.recording.is_some() || shown.status.is_replay() {
+            return vec![Effect::Quit];
+        }
+        let (key, what) =
+            (shown.keys.key_of(Action::Export), if unwritten == 1 { "answer" } else { "answers" });
+        let question = format!(
+            "leave, and lose {unwritten} {what} to the runbook? nothing was written since: esc, then {key} writes \
+             the report with them"
+        );
+        self.overlay = Some(Box::new(Question::new(question, Effect::Quit)));
+        vec![]
+    }
+
     fn act_everywhere(&mut self, action: Action, shown: &Shown<'_>) -> Vec<Effect> {
         let is_replay = shown.status.is_replay();
         match action {
-            Action::Quit => return vec![Effect::Quit],
+            Action::Quit => return self.quit(shown),
             Action::NextPanel => self.show((self.active + 1) % self.panels.len()),
             Action::PreviousPanel => self.show((self.active + self.panels.len() - 1) % self.panels.len()),
             Action::Back => self.back(shown),
@@ -126,7 +144,10 @@ impl Screen {
             }
             Action::Copy => return self.copy(shown),
             Action::CopyReport => return vec![Effect::CopyReport],
-            Action::Export => return vec![Effect::Export],
+            Action::Export => {
+                self.written = answers(shown);
+                return vec![Effect::Export];
+            }
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::NextTheme => return vec![Effect::NextTheme],
@@ -209,4 +230,10 @@ impl Screen {
             }
         }
     }
+}
+
+/// Answers to the steps of runbooks, and actions, that were recorded in this run.
+fn answers(shown: &Shown<'_>) -> usize {
+    let acts = shown.newest.map_or(&[][..], |newest| &newest.acts);
+    acts.iter().filter(|act| matches!(act.kind, ActKind::Step(_) | ActKind::Remedy { .. })).count()
 }

@@ -3,9 +3,10 @@ mod drawn;
 mod travel;
 
 use headwater_engine::filter::Filter;
+use headwater_engine::reading::ActKind;
 
 use super::*;
-use crate::rehearsal::Rehearsal;
+use crate::rehearsal::{Rehearsal, subject};
 
 #[test]
 fn panels_open_by_key_by_name_and_in_turn() {
@@ -156,6 +157,23 @@ fn notes_are_saved_put_aside_and_never_lost_by_quitting() {
     assert_eq!(desk.press("n enter"), [], "the draft is gone, and an empty note is none");
     desk.press("n");
     assert_eq!(desk.press("ctrl-c"), [Effect::Quit], "an empty note holds nobody");
+}
+
+#[test]
+fn answers_to_a_runbook_are_not_lost_by_one_key() {
+    let mut desk = Rehearsal::after(3);
+    let done = || ActKind::Remedy { subject: subject("redis/features#1"), text: "cached".into() };
+    desk.deployment.act(done());
+    assert_eq!(desk.press("q"), []);
+    let asked = desk.drawn(80, 24);
+    assert!(asked.contains("lose 1 answer") && asked.contains("e writes"), "{asked}");
+    assert_eq!(desk.press("esc"), []);
+    assert_eq!(desk.press("q enter"), [Effect::Quit], "whoever means it leaves");
+    assert_eq!(desk.press("q ctrl-c"), [Effect::Quit]);
+    assert_eq!(desk.press("e q"), [Effect::Export, Effect::Quit], "what was written is not lost");
+    desk.deployment.act(done());
+    desk.status.recording = Some("incident.hwr".into());
+    assert_eq!(desk.press("q"), [Effect::Quit], "what is recorded is not lost");
 }
 
 #[test]
