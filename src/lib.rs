@@ -18,3 +18,4 @@ pub mod sources;
 pub mod theme;
 pub mod tls;
 pub mod tui;
+mod written_moment;

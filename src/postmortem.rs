@@ -1,8 +1,8 @@
 //! An incident as exported files, for a ranking after the fact.
 //!
 //! A folder holds `edges.csv` (caller, callee), `metrics.csv` (time, subject, metric, value) and `case.json` (symptom,
-//! baseline, window, alert_at). Times are Unix seconds or RFC 3339. A file that cannot be used at all is an error with
-//! its line or key; single rows that cannot be read are counted, and the rest is used.
+//! baseline, window, perhaps alert_at). Times are RFC 3339, Unix seconds or milliseconds. A file that cannot be used at all
+//! is an error with its line or key; single rows that cannot be read are counted, and the rest is used.
 
 mod case;
 mod tables;
@@ -121,31 +121,5 @@ impl Postmortem {
             .collect();
         let symptom = Symptom { subject: self.case.subject.as_str(), metric: self.case.metric.as_str() };
         rank(&Question { calls: &calls, symptom, series: &series })
-    }
-}
-
-/// A moment in Unix seconds, as a number or as RFC 3339.
-fn moment(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let seconds = text.parse::<f64>().ok().or_else(|| {
-        let stamp: jiff::Timestamp = text.parse().ok()?;
-        Some(stamp.as_millisecond() as f64 / 1_000.0)
-    });
-    seconds.filter(|seconds| seconds.is_finite())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_is_a_number_of_seconds_or_a_date() {
-        assert_eq!(moment("1661140434"), Some(1_661_140_434.0));
-        assert_eq!(moment(" 12.5 "), Some(12.5));
-        assert_eq!(moment("1970-01-01T00:01:00.5Z"), Some(60.5));
-        assert_eq!(moment("1970-01-01T01:01:00+01:00"), Some(60.0));
-        for nonsense in ["", "soon", "NaN", "inf"] {
-            assert_eq!(moment(nonsense), None, "{nonsense}");
-        }
     }
 }

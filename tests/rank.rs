@@ -213,6 +213,30 @@ fn what_is_absent_is_said() {
 }
 
 #[test]
+fn moments_are_dates_or_count_seconds_or_milliseconds() {
+    const BEGAN: u32 = 1_700_000_000;
+    let rows = [(0, 0.1), (60, 0.1), (120, 0.1), (180, 0.9), (240, 0.9)];
+    let ranked = |factor: u64| {
+        let at = |second: u32| u64::from(BEGAN + second) * factor;
+        let case = json!({
+            "symptom": { "subject": "web", "metric": "latency.avg" },
+            "baseline": [at(0), at(120)],
+            "window": [at(180), "2023-11-14T22:17:20Z"],
+        });
+        let folder = Folder::new(("web", "latency.avg"), &[]);
+        folder.write("case.json", &case.to_string());
+        let rows: String =
+            rows.iter().map(|(second, value)| format!("{},web,latency.avg,{value}\n", at(*second))).collect();
+        folder.append("metrics.csv", &rows);
+        let ran = folder.rank(&["--format", "json"]);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "no row is outside");
+        ran.json()
+    };
+    assert_eq!(ranked(1)["suspects"][0]["subject"], "web");
+    assert_eq!(ranked(1), ranked(1000));
+}
+
+#[test]
 fn the_answer_of_the_exam_is_not_looked_at() {
     let folder = slow_database();
     let honest = folder.rank(&["--format", "json"]);
@@ -238,6 +262,11 @@ fn a_broken_file_is_named_with_the_place_and_what_belongs_there() {
             "case.json",
             "{\"symptom\": {\"subject\": \"web\", \"metric\": \"m\"}, \"baseline\": [9, 1], \"window\": [2, 3]}",
             "key 'baseline': [9,1] cannot be used; two moments are expected, the earlier one first",
+        ),
+        (
+            "case.json",
+            "{\"symptom\": {\"subject\": \"web\", \"metric\": \"m\"}, \"baseline\": [0, 1], \"window\": [2, 3], \"alert_at\": \"nonsense\"}",
+            "key 'alert_at': \"nonsense\" cannot be used; a moment is expected, or no such key: RFC 3339",
         ),
         (
             "edges.csv",
@@ -271,7 +300,7 @@ fn rows_that_cannot_be_read_are_counted_and_the_rest_is_used() {
     assert_eq!(ran.code, Some(0));
     assert_eq!(ran.json()["suspects"][0]["subject"], "db");
     for words in [
-        "metrics.csv': 4 of 410 rows cannot be read and are left out, the first in line 407: 'time' is 'soon', which is no Unix seconds and no RFC 3339\n",
+        "metrics.csv': 4 of 410 rows cannot be read and are left out, the first in line 407: 'time' is 'soon', which is no RFC 3339 and no Unix time\n",
         "edges.csv': 1 of 5 rows cannot be read and are left out, the first in line 6: 'callee' is empty\n",
         "1 rows of metrics.csv are neither in the baseline nor in the window\n",
     ] {

@@ -5,7 +5,8 @@ use std::path::Path;
 use headwater_engine::RemoteText;
 use serde_json::Value;
 
-use super::{PostmortemError, moment};
+use super::PostmortemError;
+use crate::written_moment::{EXPECTED, of_number, of_text};
 
 /// What `case.json` says.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ impl Case {
             expected: "an object with 'symptom', 'baseline' and 'window' is expected".to_owned(),
         })?;
         let key = Key { path, value: &value };
+        // When the alert rang is of no use to the ranking, but exporters write it, and nonsense there is worth a word.
+        key.moment_or_none("alert_at")?;
         Ok(Self {
             subject: key.text("symptom", "subject", "the component at which the symptom is seen")?,
             metric: key.text("symptom", "metric", "the metric that shows it, as in metrics.csv")?,
@@ -53,19 +56,23 @@ impl Key<'_> {
     /// Two moments, the earlier one first.
     fn span(&self, name: &str) -> Result<(f64, f64), PostmortemError> {
         let value = &self.value[name];
-        let at = |place: usize| match &value[place] {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => moment(text),
-            _ => None,
-        };
-        match (at(0), at(1), value.as_array().map(Vec::len)) {
+        match (moment(&value[0]), moment(&value[1]), value.as_array().map(Vec::len)) {
             (Some(from), Some(to), Some(2)) if from <= to => Ok((from, to)),
             _ => Err(self.broken(
                 name,
                 value,
-                "two moments are expected, the earlier one first: [from, to] in Unix seconds or RFC 3339",
+                &format!("two moments are expected, the earlier one first: [from, to], each in {EXPECTED}"),
             )),
         }
+    }
+
+    /// A moment, or nothing at all.
+    fn moment_or_none(&self, name: &str) -> Result<(), PostmortemError> {
+        let value = &self.value[name];
+        if value.is_null() || moment(value).is_some() {
+            return Ok(());
+        }
+        Err(self.broken(name, value, &format!("a moment is expected, or no such key: {EXPECTED}")))
     }
 
     fn broken(&self, key: &str, value: &Value, expected: &str) -> PostmortemError {
@@ -79,5 +86,13 @@ impl Key<'_> {
             found: RemoteText::new(&found).as_str().to_owned(),
             expected: expected.to_owned(),
         }
+    }
+}
+
+fn moment(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64().and_then(of_number),
+        Value::String(text) => of_text(text),
+        _ => None,
     }
 }

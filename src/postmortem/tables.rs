@@ -8,7 +8,8 @@ use headwater_engine::RemoteText;
 use headwater_engine::ranking::Point;
 
 use super::case::Case;
-use super::{PostmortemError, Skipped, SpansByName, moment};
+use super::{PostmortemError, Skipped, SpansByName};
+use crate::written_moment::of_text;
 
 /// Who calls whom.
 pub(super) fn calls(
@@ -33,7 +34,7 @@ pub(super) fn series(
     let mut outside = 0;
     let is_within = |(from, to): (f64, f64), at: f64| from <= at && at <= to;
     read(path, ["time", "subject", "metric", "value"], skipped, |[time, subject, metric, value]| {
-        let at = number(time, moment, "time", "no Unix seconds and no RFC 3339")?;
+        let at = number(time, of_text, "time", "no RFC 3339 and no Unix time")?;
         let value = number(value, |text| text.trim().parse().ok(), "value", "no number")?;
         let key = (name(subject, "subject")?, name(metric, "metric")?);
         let (is_calm, is_bad) = (is_within(case.baseline, at), is_within(case.window, at));

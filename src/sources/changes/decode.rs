@@ -1,6 +1,7 @@
 //! What changes look like from outside: JSON lines, a JSON document, the log of git. Pure functions of bytes.
 
 use crate::config::without_secrets;
+use crate::written_moment::{EXPECTED, MOMENTS_S, of_number, of_text};
 use headwater_engine::reading::{Change, ChangeKind};
 use headwater_engine::{Kind, Moment, RemoteText, Subject};
 use serde_json::{Map, Value};
@@ -11,12 +12,6 @@ const RECORD: char = '\0';
 
 /// The format that git is asked for: hash, moment in Unix seconds, subject.
 pub const GIT_FORMAT: &str = "%H%x1f%ct%x1f%s";
-
-/// Numbers from here on are milliseconds and not seconds; as seconds they would lie after the year 5000.
-const FIRST_MILLISECONDS: f64 = 1e11;
-
-/// Moments that a change can have: what jiff can write.
-const MOMENTS_S: std::ops::RangeInclusive<f64> = -62_135_596_800.0..=253_402_300_799.0;
 
 /// What a source says of entries that do not say it themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -161,26 +156,19 @@ fn entry(value: &Value, defaults: &Defaults) -> Result<Change, String> {
 }
 
 fn at(map: &Map<String, Value>) -> Result<Moment, String> {
-    const EXPECTED: &str = "write RFC 3339 such as \"2026-01-02T03:04:05Z\", or Unix seconds or milliseconds";
-    let wrong = |shown: String| format!("'at' = '{shown}' is no moment: {EXPECTED}");
-    match map.get("at") {
-        None => Err(format!("has no 'at': {EXPECTED}")),
+    let wrong = |shown: String| format!("'at' = '{shown}' is no moment: write {EXPECTED}");
+    let seconds = match map.get("at") {
+        None => return Err(format!("has no 'at': write {EXPECTED}")),
         Some(Value::Number(number)) => {
             number.as_f64().and_then(of_number).ok_or_else(|| wrong(number.to_string()))
         }
         Some(Value::String(text)) => {
-            let text = text.trim();
-            let written = text.parse::<jiff::Timestamp>().ok().map(|at| Moment(at.as_millisecond()));
-            let counted = || text.parse::<f64>().ok().and_then(of_number);
-            let shown = || wrong(RemoteText::new(text).as_str().chars().take(40).collect());
-            written.or_else(counted).ok_or_else(shown)
+            let shown = || wrong(RemoteText::new(text.trim()).as_str().chars().take(40).collect());
+            of_text(text).ok_or_else(shown)
         }
-        Some(_) => Err(format!("'at' is neither text nor number: {EXPECTED}")),
-    }
-}
-
-fn of_number(number: f64) -> Option<Moment> {
-    if number.abs() >= FIRST_MILLISECONDS { of_seconds(number / 1_000.0) } else { of_seconds(number) }
+        Some(_) => return Err(format!("'at' is neither text nor number: write {EXPECTED}")),
+    }?;
+    of_seconds(seconds).ok_or_else(|| wrong(seconds.to_string()))
 }
 
 fn of_seconds(seconds: f64) -> Option<Moment> {
