@@ -152,6 +152,7 @@ fn number(evidence: &Evidence) -> Value {
         "from": evidence.from,
         "to": evidence.to,
         "share": evidence.share.map(rounded),
+        "for_each_request": evidence.is_for_each_request,
         "strength": rounded(evidence.strength),
     })
 }

@@ -17,6 +17,7 @@ mod nature;
 mod robust;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod view;
 
 pub use nature::{Meaning, Nature, Side, Worse};
@@ -111,6 +112,8 @@ pub struct Evidence {
     pub to: f64,
     /// The share of the symptom's loss that this explains, where it can be reckoned.
     pub share: Option<f64>,
+    /// Whether the values are those of one request: the number divided by the requests.
+    pub is_for_each_request: bool,
     /// What it adds to the score: the logarithm of its spreads, weighed by its share.
     pub strength: f64,
 }
@@ -131,14 +134,14 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    /// Whether more than noise speaks against it: in calm times hardly anybody does, in incidents most culprits do by
-    /// far.
+    /// Whether more than the usual noise speaks against it. A loose bound: where nothing is wrong somebody may stand out
+    /// too, so it sorts what to look at and convicts nobody.
     pub fn stands_out(&self) -> bool {
         self.score >= STANDS_OUT
     }
 }
 
-/// See [`Suspect::stands_out`]; `docs/ranking.md` has what was measured.
+/// See [`Suspect::stands_out`]; `docs/ranking.md` has what was measured, and how loose it is.
 const STANDS_OUT: f64 = 0.2;
 
 /// How the symptom went.

@@ -10,7 +10,7 @@ use super::nature::Meaning;
 use super::robust::{
     Deviation, FAILURE_FLOOR, Floor, Near, SCALE_FLOOR, deviation, finite, thinned, thinning, tolerance,
 };
-use super::view::{Seen, View};
+use super::view::{Seen, View, whole_of};
 use super::{Point, Series, Worse};
 
 /// What is lost.
@@ -99,9 +99,7 @@ impl<'a> Ledger<'a> {
     fn of(loss: Loss, seen: Seen<'a>, requests: &Series<'_>) -> Option<Self> {
         let series = seen.series;
         let shift = seen.shift?;
-        // A share is written as 0 to 1 or as 0 to 100, and names do not always tell which.
-        let is_percent = || finite(series.baseline).any(|point| point.value > 1.5);
-        let whole = if loss == Loss::Requests && is_percent() { 100.0 } else { 1.0 };
+        let whole = whole_of(series).unwrap_or(1.0);
         let cost = |value: f64| match (loss, series.nature.meaning) {
             (Loss::Time, _) => value,
             (Loss::Requests, Meaning::Success) => 1.0 - value / whole,

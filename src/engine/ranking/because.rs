@@ -40,6 +40,9 @@ fn clause(evidence: &Evidence, symptom: &str) -> String {
             }
         }
         Mechanism::Slow => format!("{change}, more than any dependency"),
+        Mechanism::Fails if evidence.is_for_each_request => {
+            format!("for each request its {change}, worse than any dependency")
+        }
         Mechanism::Fails => format!("{change}, worse than any dependency"),
         Mechanism::Resource => format!("its own {change}"),
         Mechanism::Work => format!("for each request its {change}"),

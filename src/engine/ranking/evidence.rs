@@ -2,7 +2,9 @@
 
 use super::account::{Account, Loss, Own};
 use super::calls::Calls;
-use super::measure::{first_strongest, gap, most, quotient, silenced, slower, slowness, strongest};
+use super::measure::{
+    Failing, failing, first_strongest, gap, most, quotient, silenced, slower, slowness, strongest,
+};
 use super::nature::{Meaning, Side};
 use super::robust::{Deviation, NOISE, strength};
 use super::view::{Seen, View};
@@ -26,7 +28,7 @@ pub(super) struct Court<'a, 'q> {
     /// How much slower each candidate answers, and each call as its caller sees it; strengths.
     slower: Vec<f64>,
     waits: Vec<Vec<f64>>,
-    failing: Vec<Option<(&'a Series<'a>, Deviation)>>,
+    failing: Vec<Option<Failing<'a>>>,
     /// How much less each candidate is called than its callers' traffic asks for.
     silenced: Vec<Option<(&'a Series<'a>, Deviation)>>,
     /// How much the symptom's subject lost by the rise of its percentiles, where the symptom is such a rise.
@@ -62,7 +64,7 @@ impl<'a, 'q> Court<'a, 'q> {
                 *lost > 0.0
                     && view.symptom.is_some_and(|seen| seen.means(&[Meaning::Latency]) && is_slow(seen))
             }),
-            failing: places.clone().map(|place| strongest(view.with(place, &FAILING))).collect(),
+            failing: places.clone().map(|place| failing(view, place)).collect(),
             gaps: places
                 .map(|place| calls.callees[place].iter().map(|callee| gap(view, (place, *callee))).collect())
                 .collect(),
@@ -170,11 +172,11 @@ impl<'a, 'q> Court<'a, 'q> {
         if self.failures.own[place].is_some() {
             return None;
         }
-        let of = |place: usize| self.failing[place].map_or(0.0, |(_, shift)| shift.strength());
+        let of = |place: usize| self.failing[place].map_or(0.0, |failing| failing.strength());
         let below: Vec<f64> = self.calls.callees[place].iter().map(|callee| of(*callee)).collect();
-        let (series, shift) = self.failing[place]?;
-        let beyond = of(place) - most(&below);
-        Some(Evidence { strength: beyond, ..evidence(Mechanism::Fails, series, shift) })
+        let Failing { series, shift, is_for_each_request } = self.failing[place]?;
+        let strength = of(place) - most(&below);
+        Some(Evidence { strength, is_for_each_request, ..evidence(Mechanism::Fails, series, shift) })
     }
 
     /// A resource of its own: no dependency explains it away.
@@ -229,7 +231,7 @@ impl<'a, 'q> Court<'a, 'q> {
                 self.slower[*callee],
                 self.waits[place][at],
                 self.gaps[place][at].map_or(0.0, |gap| gap.strength()),
-                self.failing[*callee].map_or(0.0, |(_, shift)| shift.strength()),
+                self.failing[*callee].map_or(0.0, |failing| failing.strength()),
             ];
             let strength = strength(shift.spreads) - most(&excuse);
             let share = self.view.share_of_caller(place, *callee, self.calls);
@@ -249,8 +251,6 @@ impl<'a, 'q> Court<'a, 'q> {
     }
 }
 
-const FAILING: [Meaning; 2] = [Meaning::Success, Meaning::Failures];
-
 fn evidence(mechanism: Mechanism, series: &Series<'_>, shift: Deviation) -> Evidence {
     Evidence {
         mechanism,
@@ -260,6 +260,7 @@ fn evidence(mechanism: Mechanism, series: &Series<'_>, shift: Deviation) -> Evid
         from: shift.typical,
         to: shift.seen,
         share: None,
+        is_for_each_request: matches!(mechanism, Mechanism::Work | Mechanism::Silence),
         strength: shift.strength(),
     }
 }

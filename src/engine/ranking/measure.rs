@@ -90,6 +90,45 @@ pub(super) fn quotient(
     )
 }
 
+/// How much more a candidate fails. Shares are judged as they are; numbers of failures for each request where the
+/// requests are known, and numbers of successes only so: half the traffic succeeds half as often.
+pub(super) fn failing<'a>(view: &View<'a>, place: usize) -> Option<Failing<'a>> {
+    let requests = view.requests(place);
+    let seen = view.with(place, &[Meaning::Success, Meaning::Failures]).filter_map(|seen| {
+        let Seen { series, shift } = seen;
+        if series.nature.is_share {
+            return Some(Failing { series, shift: shift?, is_for_each_request: false });
+        }
+        match requests {
+            Some(requests) => {
+                let shift = quotient(view, series, &[requests], series.nature.worse)?;
+                Some(Failing { series, shift, is_for_each_request: true })
+            }
+            None if seen.means(&[Meaning::Failures]) => {
+                Some(Failing { series, shift: shift?, is_for_each_request: false })
+            }
+            None => None,
+        }
+    });
+    seen.reduce(|best, next| if next.shift.spreads > best.shift.spreads { next } else { best })
+}
+
+/// A number of failures or successes, against its baseline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failing<'a> {
+    pub(super) series: &'a Series<'a>,
+    pub(super) shift: Deviation,
+    /// Whether it was divided by the requests.
+    pub(super) is_for_each_request: bool,
+}
+
+impl Failing<'_> {
+    /// How much it counts.
+    pub(super) fn strength(&self) -> f64 {
+        self.shift.strength()
+    }
+}
+
 /// How much less a candidate is called than its callers' traffic asks for.
 pub(super) fn silenced<'a>(
     calls: &Calls<'_>,

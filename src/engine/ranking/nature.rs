@@ -1,5 +1,6 @@
 //! What a metric's name says about it: what is measured, which way is worse, in which unit, as which statistic.
 
+use super::unit;
 use crate::metric::{Bad, Metric, Unit};
 use crate::quantity;
 
@@ -117,11 +118,11 @@ const MEANINGS: &[(Meaning, Worse, &[&str])] = &[
             "threads",
         ],
     ),
-    (
-        Meaning::Latency,
-        Worse::Up,
-        &["latency", "duration", "delay", "wait", "rtt", "elapsed", "response", "lag"],
-    ),
+    // How far somebody is behind is never the time of a request, and of a log it is a number of records.
+    (Meaning::Other, Worse::Up, &["lag", "backlog"]),
+    (Meaning::Other, Worse::Either, &["size", "length"]),
+    (Meaning::Activity, Worse::Up, &["bytes"]),
+    (Meaning::Latency, Worse::Up, &["latency", "duration", "delay", "wait", "rtt", "elapsed", "response"]),
     (
         Meaning::Requests,
         Worse::Either,
@@ -144,37 +145,17 @@ const MEANINGS: &[(Meaning, Worse, &[&str])] = &[
             "attempts",
         ],
     ),
-    (
-        Meaning::Activity,
-        Worse::Up,
-        &["network", "net", "syscalls", "syscall", "bytes", "packets", "rx", "tx"],
-    ),
+    (Meaning::Activity, Worse::Up, &["network", "net", "syscalls", "syscall", "packets", "rx", "tx"]),
 ];
 
-/// Words of a unit, and what turns a value of it into the unit that is shown.
-const UNITS: &[(&str, Unit, f64)] = &[
-    ("seconds", Unit::Seconds, 1.0),
-    ("second", Unit::Seconds, 1.0),
-    ("sec", Unit::Seconds, 1.0),
-    ("s", Unit::Seconds, 1.0),
-    ("milliseconds", Unit::Seconds, 1e-3),
-    ("millis", Unit::Seconds, 1e-3),
-    ("ms", Unit::Seconds, 1e-3),
-    ("microseconds", Unit::Seconds, 1e-6),
-    ("us", Unit::Seconds, 1e-6),
-    ("nanoseconds", Unit::Seconds, 1e-9),
-    ("ns", Unit::Seconds, 1e-9),
-    ("bytes", Unit::Bytes, 1.0),
-    ("kb", Unit::Bytes, 1e3),
-    ("kib", Unit::Bytes, 1024.0),
-    ("mb", Unit::Bytes, 1e6),
-    ("mib", Unit::Bytes, 1_048_576.0),
-    ("gb", Unit::Bytes, 1e9),
-    ("gib", Unit::Bytes, 1_073_741_824.0),
-    ("percent", Unit::Ratio, 0.01),
-    ("pct", Unit::Ratio, 0.01),
-    ("ratio", Unit::Ratio, 1.0),
-];
+/// Words that turn a row: of what is left, less is worse, whatever it is left of.
+const LEFT: &[&str] = &["free", "available", "idle", "remaining", "headroom", "spare", "unused"];
+
+/// A capacity is what is left of something, unless the name says how much of it is used.
+const USED: &[&str] = &["used", "usage", "utilization", "utilisation", "saturation"];
+
+/// Words after which a name of a time counts things that took it, and not the time.
+const COUNTS: &[&str] = &["count", "code", "codes", "status"];
 
 /// Words of a share of all requests.
 const SHARES: &[&str] = &["availability", "ratio", "percent", "pct", "share"];
@@ -189,23 +170,33 @@ impl Nature {
         let words: Vec<&str> =
             lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(word));
+        let mut unit = unit::of(&lower, &words);
+        let is_time = unit.is_none_or(|(unit, _)| unit == Unit::Seconds) && !has(COUNTS);
         let (mut meaning, mut worse) = MEANINGS
             .iter()
-            .find(|(_, _, wanted)| has(wanted))
+            .find(|(meaning, _, wanted)| has(wanted) && (is_time || *meaning != Meaning::Latency))
             .map_or((Meaning::Other, Worse::Either), |(meaning, worse, _)| (*meaning, *worse));
-        let mut unit =
-            UNITS.iter().find(|(word, _, _)| words.contains(word)).map(|(_, unit, by)| (*unit, *by));
+        if has(LEFT) || has(&["capacity"]) && !has(USED) {
+            (meaning, worse) = match meaning {
+                // What is left of a budget of errors, or errors of what is idle: nobody knows.
+                Meaning::Success | Meaning::Failures => (Meaning::Other, Worse::Either),
+                _ => (Meaning::Resource, Worse::Down),
+            };
+        }
         if let Some(row) = Metric::by_name(name).map(Metric::row) {
             unit = Some((row.unit, 1.0));
-            if meaning == Meaning::Other {
-                (meaning, worse) = match (row.unit, row.bad) {
-                    (Unit::Seconds, Bad::High) => (Meaning::Latency, Worse::Up),
-                    (_, Bad::High) => (Meaning::Other, Worse::Up),
-                    (_, Bad::Low) => (Meaning::Other, Worse::Down),
-                    (_, Bad::Neither) => (Meaning::Other, Worse::Either),
-                };
+            if meaning == Meaning::Other && row.unit == Unit::Seconds && row.bad == Bad::High {
+                meaning = Meaning::Latency;
             }
+            worse = match row.bad {
+                Bad::High => Worse::Up,
+                Bad::Low => Worse::Down,
+                Bad::Neither => worse,
+            };
         }
+        // A rate of failures without a unit is a share far more often than a number in a second.
+        let is_rate =
+            matches!(meaning, Meaning::Success | Meaning::Failures) && unit.is_none() && has(&["rate"]);
         let side = if has(&["caller", "client"]) {
             Some(Side::Caller)
         } else if has(&["callee", "server"]) {
@@ -217,7 +208,7 @@ impl Nature {
             meaning,
             worse,
             is_mean: !has(NOT_ADDITIVE) && !words.iter().any(|word| is_percentile(word)),
-            is_share: has(SHARES),
+            is_share: has(SHARES) || is_rate,
             side,
             unit: unit.map(|(unit, _)| unit),
             factor: unit.map_or(1.0, |(_, by)| by),
@@ -274,6 +265,27 @@ mod tests {
             ("network.receive_bytes", Meaning::Activity, Worse::Up),
             ("redis.keyspace.misses", Meaning::Other, Worse::Up),
             ("retrievals.empty", Meaning::Other, Worse::Either),
+            ("memory_available_bytes", Meaning::Resource, Worse::Down),
+            ("cpu_idle_percent", Meaning::Resource, Worse::Down),
+            ("cpu.usage_idle", Meaning::Resource, Worse::Down),
+            ("disk_free_bytes", Meaning::Resource, Worse::Down),
+            ("pool_idle_threads", Meaning::Resource, Worse::Down),
+            ("queue_capacity", Meaning::Resource, Worse::Down),
+            ("ratelimit.requests.remaining", Meaning::Resource, Worse::Down),
+            ("replicas.available", Meaning::Resource, Worse::Down),
+            ("queue.capacity_used", Meaning::Resource, Worse::Up),
+            ("memory_used_bytes", Meaning::Resource, Worse::Up),
+            ("error_budget_remaining", Meaning::Other, Worse::Either),
+            ("availability.avg", Meaning::Success, Worse::Down),
+            ("http_response_size_bytes", Meaning::Other, Worse::Either),
+            ("http_request_size_bytes", Meaning::Other, Worse::Either),
+            ("response_bytes", Meaning::Activity, Worse::Up),
+            ("http_response_seconds", Meaning::Latency, Worse::Up),
+            ("response.time", Meaning::Latency, Worse::Up),
+            ("http.response.status", Meaning::Other, Worse::Either),
+            ("request_duration_seconds_count", Meaning::Requests, Worse::Either),
+            ("consumer.lag", Meaning::Other, Worse::Up),
+            ("replication_lag_seconds", Meaning::Other, Worse::Up),
             ("", Meaning::Other, Worse::Either),
         ] {
             let nature = Nature::of(name);
@@ -289,6 +301,8 @@ mod tests {
             assert_eq!(Nature::of(name).is_mean, is_mean, "{name}");
         }
         assert!(Nature::of("availability.avg").is_share);
+        assert!(Nature::of("success_rate").is_share && !Nature::of("requests.rate").is_share);
+        assert!(!Nature::of("errors_per_second").is_share);
         assert!(!Nature::of("errors.sum").is_share && Nature::of("errors.ratio").is_share);
         assert_eq!(Nature::of("latency.caller_p50").side, Some(Side::Caller));
         assert_eq!(Nature::of("latency.callee_p50").side, Some(Side::Callee));
@@ -305,6 +319,18 @@ mod tests {
             ("cpu.millicores", 16.9, "16.9"),
             ("latency.avg", 0.0, "0"),
             ("latency.avg", 1e-9, "1.0e-9"),
+            ("http_response_size_bytes", 16e6, "16 MB"),
+            ("consumer.lag", 16.0, "16"),
+            ("network.bytes_per_second", 16e6, "16 MB/s"),
+            ("rx_bytes/s", 16e6, "16 MB/s"),
+            ("disk.mb_per_sec", 16.0, "16 MB/s"),
+            ("requests_per_sec", 16.0, "16/s"),
+            ("ops/s", 16.0, "16/s"),
+            ("errors_per_minute", 960.0, "16/s"),
+            ("cpu_seconds_per_second", 0.5, "0.5"),
+            ("seconds_per_request", 0.5, "500 ms"),
+            ("latency_s", 2.41, "2.41 s"),
+            ("http_request_duration_seconds", 2.41, "2.41 s"),
             ("latency.avg", f64::NAN, "not a number"),
         ] {
             assert_eq!(Nature::of(name).show(value), text, "{name} {value}");

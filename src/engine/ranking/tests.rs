@@ -188,6 +188,64 @@ fn whoever_stops_calling_a_healthy_dependency_fails_and_whoever_calls_a_broken_o
 }
 
 #[test]
+fn numbers_of_failures_and_successes_are_judged_for_each_request() {
+    let shop = |asked: f64, succeeded: f64, failed: f64| {
+        calls(&[("web", "cart")])
+            .with("web", "requests.sum", 100.0, asked)
+            .with("cart", "requests.sum", 100.0, asked)
+            .with("cart", "requests.success", 99.0, succeeded)
+            .with("cart", "errors.count", 1.0, failed)
+            .rank("web", "latency.p99")
+    };
+    assert_eq!(standing_out(&shop(50.0, 49.5, 0.5)), [""; 0], "half the traffic succeeds half as often");
+    assert_eq!(standing_out(&shop(500.0, 495.0, 5.0)), [""; 0], "five times the traffic fails five times");
+    let failing = shop(500.0, 250.0, 250.0);
+    assert_eq!(standing_out(&failing), ["cart"], "more succeed than ever, but of many more requests");
+    let evidence = by(&failing, "cart", Mechanism::Fails).unwrap();
+    assert!(evidence.is_for_each_request && (evidence.to - 0.5).abs() < 0.01, "{evidence:?}");
+    assert!(failing.suspects[0].because.starts_with("for each request its errors.count rose"), "{failing:?}");
+    let unasked = |metric, calm, bad| {
+        calls(&[("web", "cart")]).with("cart", metric, calm, bad).rank("web", "latency.p99")
+    };
+    assert_eq!(standing_out(&unasked("requests.success", 99.0, 20.0)), [""; 0], "nobody knows of how many");
+    assert_eq!(standing_out(&unasked("errors.count", 1.0, 20.0)), ["cart"]);
+    assert_eq!(standing_out(&unasked("success_rate", 0.99, 0.2)), ["cart"]);
+}
+
+#[test]
+fn whether_a_share_is_in_percent_is_told_by_its_name_or_by_all_of_its_values() {
+    let strength = |metric, calm, bad| {
+        let ranking = calls(&[("web", "cart")]).with("cart", metric, calm, bad).rank("web", "failures.ratio");
+        by(&ranking, "cart", Mechanism::Fails).map_or(0.0, |evidence| evidence.strength)
+    };
+    // From 0.3 % to 12 %, and the same as shares of one.
+    let expected = strength("failures.ratio", 0.003, 0.12);
+    for metric in ["failures.percent", "failures.share"] {
+        let strength = strength(metric, 0.3, 12.0);
+        assert!((strength - expected).abs() < 1e-9, "{metric}: {strength} and not {expected}");
+    }
+    assert!(strength("failures.percent", 0.3, 0.9) < expected / 2.0, "no value needs to be above one");
+}
+
+#[test]
+fn what_is_left_is_worse_the_less_it_is() {
+    for (metric, calm, bad) in [
+        ("memory_available_bytes", 8e9, 2e8),
+        ("cpu_idle_percent", 90.0, 2.0),
+        ("pool.threads.idle", 20.0, 0.0),
+    ] {
+        let rank =
+            |calm, bad| calls(&[("web", "cart")]).with("cart", metric, calm, bad).rank("web", "latency.p99");
+        let falls = rank(calm, bad);
+        assert!(
+            by(&falls, "cart", Mechanism::Resource).is_some_and(|evidence| evidence.strength > 0.2),
+            "{metric}"
+        );
+        assert_eq!(rank(bad, calm).suspects, [], "{metric} that rises accuses nobody");
+    }
+}
+
+#[test]
 fn a_free_metric_counts_half_whichever_way_it_moves() {
     let exhibit = |bad| calls(&[("web", "search")]).with("search", "documents.found", 40.0, bad);
     for bad in [4.0, 400.0] {

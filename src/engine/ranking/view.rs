@@ -6,6 +6,7 @@ use super::calls::{Calls, Owner};
 use super::nature::{Meaning, Side};
 use super::robust::{Deviation, Emphasis, FAILURE_FLOOR, Floor, deviation, finite};
 use super::{Point, Question, Series};
+use crate::metric::Unit;
 
 /// Every series with its owner, and how much each moment counts.
 #[derive(Debug)]
@@ -166,14 +167,24 @@ impl<'a> View<'a> {
     }
 }
 
+/// What everything is in a share of success or failure: 1 or 100; `None` of a metric that is no such share. Where the
+/// name does not say it, all values do, those of the incident too: 0.3 may be percent, 12 after it tells.
+pub(super) fn whole_of(series: &Series<'_>) -> Option<f64> {
+    let nature = series.nature;
+    if !nature.is_share || !matches!(nature.meaning, Meaning::Success | Meaning::Failures) {
+        return None;
+    }
+    if nature.unit == Some(Unit::Ratio) {
+        return Some(1.0 / nature.factor);
+    }
+    let is_percent = finite(series.baseline).chain(finite(series.window)).any(|point| point.value > 1.5);
+    Some(if is_percent { 100.0 } else { 1.0 })
+}
+
 /// The scale floor of a series: a share of what is usual, and for shares of success or failure a fixed one, because a
 /// tenth of 100 % would hide a fifth of all requests failing.
 fn floor_of(series: &Series<'_>) -> Floor {
-    if series.nature.is_share && matches!(series.nature.meaning, Meaning::Success | Meaning::Failures) {
-        let whole = if finite(series.baseline).any(|point| point.value > 1.5) { 100.0 } else { 1.0 };
-        return Floor::absolute(FAILURE_FLOOR * whole);
-    }
-    Floor::RELATIVE
+    whole_of(series).map_or(Floor::RELATIVE, |whole| Floor::absolute(FAILURE_FLOOR * whole))
 }
 
 fn mean(points: &[Point]) -> Option<f64> {
