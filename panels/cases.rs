@@ -170,6 +170,10 @@ impl Panel for Cases {
         self.table.set_filter(filter);
     }
 
+    fn close(&mut self) {
+        self.opened = None;
+    }
+
     fn filter(&self) -> Option<&Filter> {
         self.table.filter().filter(|_| self.opened.is_none())
     }

@@ -124,8 +124,9 @@ impl Graph {
         }
         // Not even three boxes: the one that matters, as much of it as there is room for.
         let boxed = Rect { height: area.height.min(2), ..area };
-        let left_out =
-            [facts.snapshot.graph.callers(focus).count(), facts.snapshot.graph.callees(focus).count()];
+        let graph = &facts.snapshot.graph;
+        let kept = |one: &&Subject| self.laid.keeps(one);
+        let left_out = [graph.callers(focus).filter(kept).count(), graph.callees(focus).filter(kept).count()];
         (Picture { boxes: vec![(focus.clone(), boxed)], lines: vec![] }, true, left_out)
     }
 
@@ -140,7 +141,10 @@ impl Graph {
         let graph = &facts.snapshot.graph;
         let (all, drawn) = (graph.components().count(), self.boxes.len());
         let title = match (self.is_near, self.is_unhealthy_alone) {
-            (true, _) => format!("Graph: around {}, {drawn} of {all} components", name(focus)),
+            (true, false) => format!("Graph: around {}, {drawn} of {all} components", name(focus)),
+            (true, true) => {
+                format!("Graph: the unhealthy around {}, {drawn} of {all} components", name(focus))
+            }
             (false, true) => format!("Graph: the unhealthy, {drawn} of {all} components"),
             (false, false) => format!("Graph: {all} components, {} calls", graph.edges().count()),
         };
@@ -258,7 +262,7 @@ impl Panel for Graph {
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let facts = Facts::new(view.snapshot);
-        let focus = self.cursor.clone().or_else(|| facts.first())?;
+        let focus = self.focus(&facts)?;
         let verdict = facts.verdict(&focus);
         let mut text = format!("{focus} {}", verdict_word(verdict));
         let graph = &view.snapshot.graph;

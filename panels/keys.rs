@@ -169,6 +169,12 @@ impl Keymap {
     pub fn key_of(&self, action: Action) -> String {
         self.label(Command::Act(action))
     }
+
+    /// How an action is asked for: by its first key, else by its name on the command line.
+    pub fn way_to(&self, action: Action) -> String {
+        let key = self.key_of(action);
+        if key.is_empty() { format!(":{}", action.row().name) } else { key }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A page of labelled lines that can be longer than the screen.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -57,12 +59,27 @@ impl Page {
     }
 
     /// Scrolls as far as it takes to see these rows of its lines, the first ones if there is no room for all.
-    pub(crate) fn reveal(&mut self, from: u16, height: u16) {
+    fn reveal(&mut self, from: u16, height: u16) {
         let until = from.saturating_add(height);
         if until > self.top.saturating_add(self.seen) {
             self.top = until.saturating_sub(self.seen);
         }
         self.top = self.top.min(from);
+    }
+
+    /// The same for lines of a page that is about to be drawn in this area.
+    pub(crate) fn reveal_lines(
+        &mut self,
+        lines: &[Line],
+        wanted: Range<usize>,
+        palette: &Palette,
+        area: Rect,
+    ) {
+        let rows = |lines: &[Line]| {
+            lines.iter().map(|line| line.height(palette, area.width)).fold(0, u16::saturating_add)
+        };
+        self.seen = area.height.saturating_sub(1);
+        self.reveal(rows(&lines[..wanted.start]), rows(&lines[wanted]));
     }
 
     /// Scrolls; everything else is ignored.

@@ -107,6 +107,9 @@ pub trait Panel {
     /// Opens the detail of a subject, when it has one.
     fn open(&mut self, _subject: &Subject) {}
 
+    /// Closes what is open, so that its rows are to be seen and [`Panel::fields`] tells of them.
+    fn close(&mut self) {}
+
     /// Opens its explanations, for whoever is led through it.
     fn explain(&mut self) {}
 

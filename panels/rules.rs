@@ -167,6 +167,10 @@ impl Panel for Rules {
         self.table.set_filter(filter);
     }
 
+    fn close(&mut self) {
+        self.opened = None;
+    }
+
     fn filter(&self) -> Option<&Filter> {
         self.table.filter().filter(|_| self.opened.is_none())
     }

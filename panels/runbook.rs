@@ -68,8 +68,10 @@ struct RunbookPanel {
     /// Whether the cursor has moved and its action is to be brought into sight.
     is_moved: bool,
     is_explained: bool,
-    /// The step that the page shows, and how far it is scrolled.
-    page: (String, Page),
+    /// The runbook and the step that the page shows.
+    paged: [String; 2],
+    /// How far it is scrolled.
+    page: Page,
     asked: Option<Asked>,
     /// When a scan was let begin; it is seen a little later.
     scan_began: Option<Moment>,
@@ -137,7 +139,7 @@ impl Panel for RunbookPanel {
                 Outcome::Done
             }
             Action::ChooseRunbook => {
-                self.choice = Some(Choice::of(&shown.runbook.id, view));
+                self.choice = Some(Choice::of(&shown.runbook.id));
                 Outcome::Done
             }
             Action::Left => self.go(&shown, shown.place.checked_sub(1)),
@@ -155,7 +157,7 @@ impl Panel for RunbookPanel {
             Action::Down if shown.offers.len() > 1 => {
                 self.choose_action((shown.action + 1).min(shown.offers.len() - 1))
             }
-            _ => self.page.1.act(action),
+            _ => self.page.act(action),
         }
     }
 
@@ -188,12 +190,13 @@ impl Panel for RunbookPanel {
             return if action == Action::Open { Some("take it") } else { usual };
         }
         let shown = self.peek(view)?;
-        let is_answered = shown.progress.answers[shown.place].is_some();
         match action {
+            Action::Confirm | Action::Override | Action::Skip | Action::Reopen | Action::Done
+                if answers::refusal(action, &shown, view).is_some() =>
+            {
+                None
+            }
             Action::Confirm if shown.progress.began.is_none() => Some("begin"),
-            Action::Confirm | Action::Override | Action::Skip if is_answered => None,
-            Action::Reopen if !is_answered => None,
-            Action::Done if shown.offers.is_empty() => None,
             Action::Down => (shown.offers.len() > 1).then_some("next action"),
             Action::Scan if hint::shard_to_scan(&shown, view.snapshot).is_none() => None,
             Action::Left if shown.place == 0 => None,
@@ -201,7 +204,7 @@ impl Panel for RunbookPanel {
             Action::Left => Some("previous"),
             Action::Right => Some("next"),
             Action::Open => Some("look"),
-            Action::PageDown | Action::PageUp if !self.page.1.is_longer() => None,
+            Action::PageDown | Action::PageUp if !self.page.is_longer() => None,
             Action::PageDown => Some("more"),
             Action::Explain if self.is_explained => Some("shorter"),
             _ => usual,
@@ -251,19 +254,16 @@ impl RunbookPanel {
     }
 
     fn draw_step(&mut self, shown: &Shown<'_>, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        if self.page.0 != shown.step.id {
-            self.page = (shown.step.id.clone(), Page::default());
+        let paged = [&shown.runbook.id, &shown.step.id];
+        if self.paged.each_ref() != paged {
+            self.paged = paged.map(String::clone);
+            self.page = Page::default();
         }
         let told = step_lines::of(shown, view);
         let heading = format!("{} {}", shown.step.id, shown.step.title);
-        let page = &mut self.page.1;
+        let page = &mut self.page;
         if std::mem::take(&mut self.is_moved) {
-            let rows = |lines: &[crate::lines::Line]| {
-                lines.iter().map(|line| line.height(view.palette, area.width)).fold(0, u16::saturating_add)
-            };
-            let (before, own) =
-                (rows(&told.lines[..told.marked.start]), rows(&told.lines[told.marked.clone()]));
-            page.reveal(before, own);
+            page.reveal_lines(&told.lines, told.marked.clone(), view.palette, area);
         }
         page.draw(&heading, &told.lines, view.palette, area, buffer);
     }

@@ -16,6 +16,7 @@ mod travel;
 use std::sync::Arc;
 
 use headwater_engine::Snapshot;
+use headwater_engine::filter::Filter;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -39,7 +40,7 @@ pub struct Screen {
     /// Filters that were typed on each panel, the newest last.
     filters: Vec<Vec<String>>,
     /// A filter that is in force on a panel until it is left, because another panel opened it so.
-    lent: Option<(usize, String)>,
+    lent: Option<Lent>,
     /// A note that was begun and put aside.
     draft: String,
     /// Answers to runbooks that stood in the report that was written last.
@@ -249,6 +250,15 @@ impl Screen {
         let snapshot = self.snapshot(shown);
         Around { shown, panel: self.panels[self.active].as_mut(), snapshot, row: &PANELS[self.active] }
     }
+}
+
+/// A filter that a panel has until it is left.
+struct Lent {
+    /// Which panel.
+    place: usize,
+    filter: String,
+    /// What was in force there, which it gets back.
+    before: Option<Filter>,
 }
 
 /// Below this height what lies over the panels takes the whole screen.

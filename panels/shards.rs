@@ -187,6 +187,10 @@ impl Panel for Shards {
         }
     }
 
+    fn close(&mut self) {
+        self.open = Open::List;
+    }
+
     fn filter(&self) -> Option<&Filter> {
         match self.open {
             Open::List => self.list.filter(),

@@ -223,6 +223,10 @@ impl Panel for SlowLog {
         if self.shows_entries() { self.entries.set_filter(filter) } else { self.groups.set_filter(filter) }
     }
 
+    fn close(&mut self) {
+        (self.opened, self.of) = (None, None);
+    }
+
     fn filter(&self) -> Option<&Filter> {
         if self.shows_entries() { self.entries.filter() } else { self.groups.filter() }
     }

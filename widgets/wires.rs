@@ -16,6 +16,8 @@ pub enum Stroke {
     Dashed,
     /// Thin.
     Plain,
+    /// Thick and broken: the one to look at, but it may not be there at all.
+    HeavyDashed,
     /// Thick: the one to look at.
     Heavy,
 }
@@ -122,6 +124,12 @@ fn symbol(cell: &Cell, glyphs: Glyphs) -> &'static str {
         (Glyphs::Unicode, Stroke::Dashed) => {
             [" ", "┆", "╌", "╰", "┆", "┆", "╭", "├", "╌", "╯", "╌", "┴", "╮", "┤", "┬", "┼"]
         }
+        (Glyphs::Unicode, Stroke::HeavyDashed) => {
+            [" ", "┇", "╍", "┗", "┇", "┇", "┏", "┣", "╍", "┛", "╍", "┻", "┓", "┫", "┳", "╋"]
+        }
+        (Glyphs::Ascii, Stroke::HeavyDashed) => {
+            [" ", ":", "~", "#", ":", ":", "#", "#", "~", "#", "~", "#", "#", "#", "#", "#"]
+        }
         (Glyphs::Ascii, Stroke::Heavy) => {
             [" ", "#", "=", "#", "#", "#", "#", "#", "=", "#", "=", "#", "#", "#", "#", "#"]
         }
@@ -157,6 +165,15 @@ mod tests {
         assert_eq!(drawn(&tree(Glyphs::Unicode), 6, 3), Buffer::with_lines(["   ╭─▸", "───┤  ", "   ╰╌╌"]));
         assert_eq!(drawn(&tree(Glyphs::Ascii), 6, 3), Buffer::with_lines(["   +->", "---+  ", "   ..."]));
         assert!(tree(Glyphs::Ascii).is_free(0, 0..3) && !tree(Glyphs::Ascii).is_free(0, 0..4));
+    }
+
+    #[test]
+    fn a_line_that_may_not_be_there_is_broken_also_when_it_is_thick() {
+        for (glyphs, rows) in [(Glyphs::Unicode, ["╍╍┓", "  ┇"]), (Glyphs::Ascii, ["~~#", "  :"])] {
+            let mut wires = Wires::new(glyphs);
+            wires.lay(&corners(&[(0, 0), (2, 0), (2, 1)]), Stroke::HeavyDashed, Style::new());
+            assert_eq!(drawn(&wires, 3, 2), Buffer::with_lines(rows));
+        }
     }
 
     #[test]

@@ -54,7 +54,8 @@ pub(super) fn draw_wires(
         let (is_critical, is_near) = rank(line);
         let origin = facts.snapshot.graph.edge(&line.caller, &line.callee).map(|edge| edge.origin);
         let stroke = match (is_critical, origin.is_some_and(Origin::is_hint)) {
-            (true, _) => Stroke::Heavy,
+            (true, false) => Stroke::Heavy,
+            (true, true) => Stroke::HeavyDashed,
             (false, true) => Stroke::Dashed,
             (false, false) => Stroke::Plain,
         };

@@ -75,8 +75,8 @@ fn an_incident_marks_the_way_to_its_cause() {
 
                                            ╭▸ o queue/ranker       ╌╌╌▸ ? gpu/ranker
                                            ┆    innocent 3 waiting        unknown
-    o client/load ╌╌▸ o ranker             ┃
-      innocent          innocent p99 2.9 s ┃
+    o client/load ╌╌▸ o ranker             ┇
+      innocent          innocent p99 2.9 s ┇
                                            ┗▸ X redis/features
                                                 guilty link max 96 %
 
@@ -215,7 +215,7 @@ fn the_unhealthy_alone_are_the_way_to_the_cause() {
 
 
 
-    o ranker             ━━━━━━━━━━━━━━━▸ X redis/features
+    o ranker             ╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍▸ X redis/features
       innocent p99 2.9 s                    guilty link max 96 %
 
 
@@ -224,6 +224,8 @@ fn the_unhealthy_alone_are_the_way_to_the_cause() {
     call       ranker -> redis/features: supposed: nothing tells
                of it, no numbers on the way, on the critical…
     "#);
+    let near = look(panel.as_mut(), &snapshot, 24, 4);
+    assert!(near.starts_with("─ Graph: the unhealthy a"), "{near}");
     let healthy = World::after(Trouble::None, 30);
     insta::assert_snapshot!(look(panel.as_mut(), &healthy, 60, 3), @r#"
     none of 5 components is guilty or suspect

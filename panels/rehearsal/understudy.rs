@@ -81,7 +81,10 @@ impl Panel for Understudy {
     }
 
     fn typed(&mut self, text: &str, _view: &View<'_>) -> Outcome {
-        Outcome::Wants(Intent::Do(Effect::Note(text.to_owned())))
+        match text {
+            "refuse" => Outcome::Refused("not now".to_owned()),
+            _ => Outcome::Wants(Intent::Do(Effect::Note(text.to_owned()))),
+        }
     }
 
     fn fields(&self) -> Vec<FieldRow> {

@@ -1,8 +1,8 @@
 //! Answers to steps: each is an act that is recorded with what the checks said at that moment.
 
-use headwater_engine::RemoteText;
 use headwater_engine::reading::{ActKind, Found, StepAnswer};
-use headwater_engine::runbook::{Outcome as CheckOutcome, culprit};
+use headwater_engine::runbook::{Offer, Outcome as CheckOutcome, culprit};
+use headwater_engine::{RemoteText, Subject};
 
 use super::RunbookPanel;
 use super::shown::{Shown, is_present};
@@ -18,35 +18,33 @@ pub(super) enum Asked {
     Skip,
 }
 
+impl Asked {
+    fn action(self) -> Action {
+        match self {
+            Self::Override => Action::Override,
+            Self::Skip => Action::Skip,
+        }
+    }
+}
+
 impl RunbookPanel {
     /// Begins the runbook, or records what the checks of the step show.
     pub(super) fn confirm(&mut self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
-        if let Some(refused) = refused(shown, view, shown.progress.began.is_some()) {
-            return refused;
+        if let Some(why) = refusal(Action::Confirm, shown, view) {
+            return Outcome::Refused(why);
         }
         if shown.progress.began.is_none() {
             self.looked_at = None;
             let begun = ActKind::Runbook(RemoteText::new(&shown.runbook.id));
             return Outcome::Wants(Intent::Do(Effect::Act(begun)));
         }
-        if shown.progress.found(shown.place) == Found::Unknown {
-            let keys = [Action::Override, Action::Skip].map(|action| view.keys.key_of(action));
-            let missing = shown.progress.checks[shown.place]
-                .iter()
-                .find(|state| state.outcome == CheckOutcome::Unknown)
-                .map_or("nothing is checked here", |state| state.told.as_str());
-            return Outcome::Refused(format!(
-                "it cannot be confirmed on what is not seen: {missing}; {}: answer with a note, {}: skip",
-                keys[0], keys[1]
-            ));
-        }
         self.answer(StepAnswer::Confirmed, shown)
     }
 
     /// Asks for the words of an answer.
     pub(super) fn ask(&mut self, asked: Asked, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
-        if let Some(refused) = refused(shown, view, true) {
-            return refused;
+        if let Some(why) = refusal(asked.action(), shown, view) {
+            return Outcome::Refused(why);
         }
         self.asked = Some(asked);
         let step = format!("{} {}", shown.step.id, shown.step.title);
@@ -58,12 +56,13 @@ impl RunbookPanel {
         }))
     }
 
-    /// Takes the words that were asked for.
+    /// Takes the words that were asked for; what is refused stays asked for, because it stays typed.
     pub(super) fn answer_asked(&mut self, text: &str, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
-        let Some(asked) = self.asked.take() else { return Outcome::Ignored };
-        if let Some(refused) = refused(shown, view, true) {
-            return refused;
+        let Some(asked) = self.asked else { return Outcome::Ignored };
+        if let Some(why) = refusal(asked.action(), shown, view) {
+            return Outcome::Refused(why);
         }
+        self.asked = None;
         let text = RemoteText::new(text);
         let answer = match asked {
             Asked::Override => StepAnswer::Overridden(text),
@@ -74,28 +73,32 @@ impl RunbookPanel {
 
     /// Takes the answer back.
     pub(super) fn reopen(&mut self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
-        if shown.progress.answers[shown.place].is_none() {
-            return Outcome::Refused("this step was not answered: there is nothing to take back".to_owned());
+        match refusal(Action::Reopen, shown, view) {
+            Some(why) => Outcome::Refused(why),
+            None => self.answer(StepAnswer::Reopened, shown),
         }
-        if let Some(refused) = refused(shown, view, false) {
-            return refused;
-        }
-        self.answer(StepAnswer::Reopened, shown)
     }
 
-    /// Records that the action under the cursor was taken.
-    pub(super) fn done(&mut self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
-        let Some(offer) = shown.offers.get(shown.action) else {
-            return Outcome::Refused("no action is offered here".to_owned());
-        };
-        if let Some(refused) = refused(shown, view, false) {
-            return refused;
+    /// Records that the action under the cursor was taken; a second time only when that is meant.
+    pub(super) fn done(&self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
+        if let Some(why) = refusal(Action::Done, shown, view) {
+            return Outcome::Refused(why);
         }
-        let Some(culprit) = offer.culprit.clone().or_else(|| culprit(view.snapshot)) else {
-            return Outcome::Refused("nobody is accused: note it instead of an action".to_owned());
-        };
-        let text = RemoteText::new(&offer.text());
-        Outcome::Wants(Intent::Do(Effect::Act(ActKind::Remedy { subject: culprit.subject, text })))
+        let Some(offer) = shown.offers.get(shown.action) else { return Outcome::Ignored };
+        let Some(subject) = aim(offer, view) else { return Outcome::Ignored };
+        let kind = ActKind::Remedy { subject, text: RemoteText::new(&offer.text()) };
+        let earlier = view.snapshot.acts.iter().rev().find(|act| act.kind == kind);
+        let effect = Effect::Act(kind.clone());
+        Outcome::Wants(match earlier {
+            Some(earlier) => Intent::Ask(
+                format!(
+                    "This action was recorded at {} UTC already. Was it done once more?",
+                    earlier.at.clock()
+                ),
+                effect,
+            ),
+            None => Intent::Do(effect),
+        })
     }
 
     /// Records an answer, and goes on to the step that is due then.
@@ -109,23 +112,53 @@ impl RunbookPanel {
     }
 }
 
-/// Why nothing can be answered now; `open` asks for a runbook that was begun and a step that was not answered.
-fn refused(shown: &Shown<'_>, view: &View<'_>, open: bool) -> Option<Outcome> {
+/// Whom an action is aimed at.
+fn aim(offer: &Offer<'_>, view: &View<'_>) -> Option<Subject> {
+    offer.culprit.clone().or_else(|| culprit(view.snapshot)).map(|culprit| culprit.subject)
+}
+
+/// Why an answer cannot be given now; the bar of keys names only those that can.
+pub(super) fn refusal(action: Action, shown: &Shown<'_>, view: &View<'_>) -> Option<String> {
+    let is_answered = shown.progress.answers[shown.place].is_some();
+    match action {
+        Action::Reopen if !is_answered => {
+            return Some("this step was not answered: there is nothing to take back".to_owned());
+        }
+        Action::Done if shown.offers.is_empty() => return Some("no action is offered here".to_owned()),
+        _ => {}
+    }
+    let key = |action| view.keys.way_to(action);
     if !is_present(view) {
-        let live = view.keys.key_of(Action::Live);
         let age = view.now.since(view.snapshot.at).as_secs();
-        return Some(Outcome::Refused(match view.snapshot.gone_back_from {
-            Some(_) => format!("this is the past: return to the present first ({live})"),
+        return Some(match view.snapshot.gone_back_from {
+            Some(_) => format!("this is the past: return to the present first ({})", key(Action::Live)),
             None => format!("what is shown is {age} s old: go on to the present before you answer"),
-        }));
+        });
     }
-    if open && shown.progress.began.is_none() {
-        let key = view.keys.key_of(Action::Confirm);
-        return Some(Outcome::Refused(format!("the runbook was not begun: {key} begins it")));
+    let is_begun = shown.progress.began.is_some();
+    match action {
+        Action::Done => shown
+            .offers
+            .get(shown.action)
+            .is_none_or(|offer| aim(offer, view).is_none())
+            .then(|| "nobody is accused: note it instead of an action".to_owned()),
+        Action::Override | Action::Skip if !is_begun => {
+            Some(format!("the runbook was not begun: {} begins it", key(Action::Confirm)))
+        }
+        Action::Confirm | Action::Override | Action::Skip if is_begun && is_answered => {
+            Some(format!("this step was answered: {} takes that back", key(Action::Reopen)))
+        }
+        Action::Confirm if is_begun && shown.progress.found(shown.place) == Found::Unknown => {
+            let missing = shown.progress.checks[shown.place]
+                .iter()
+                .find(|state| state.outcome == CheckOutcome::Unknown)
+                .map_or("nothing is checked here", |state| state.told.as_str());
+            Some(format!(
+                "it cannot be confirmed on what is not seen: {missing}; {}: answer with a note, {}: skip",
+                key(Action::Override),
+                key(Action::Skip)
+            ))
+        }
+        _ => None,
     }
-    if open && shown.progress.answers[shown.place].is_some() {
-        let key = view.keys.key_of(Action::Reopen);
-        return Some(Outcome::Refused(format!("this step was answered: {key} takes that back")));
-    }
-    None
 }

@@ -12,7 +12,10 @@ use crate::panel::{Outcome, View};
 
 /// The list with its cursor.
 pub(super) struct Choice {
-    cursor: usize,
+    /// The id of the runbook under the cursor: the order changes with what fires.
+    cursor: String,
+    /// Whether the cursor has moved and is to be brought into sight.
+    is_moved: bool,
     page: Page,
 }
 
@@ -26,37 +29,48 @@ pub(super) enum Chosen {
 
 impl Choice {
     /// The list with the cursor on this runbook.
-    pub(super) fn of(id: &str, view: &View<'_>) -> Self {
-        let runbooks = ranked(&view.library.runbooks, view.snapshot);
-        let cursor = runbooks.iter().position(|runbook| runbook.id == id).unwrap_or(0);
-        Self { cursor, page: Page::default() }
+    pub(super) fn of(id: &str) -> Self {
+        Self { cursor: id.to_owned(), is_moved: true, page: Page::default() }
+    }
+
+    /// Where the cursor stands in the order of this moment.
+    fn place(&self, runbooks: &[&Runbook]) -> usize {
+        runbooks.iter().position(|runbook| runbook.id == self.cursor).unwrap_or(0)
     }
 
     pub(super) fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let runbooks = ranked(&view.library.runbooks, view.snapshot);
+        let cursor = self.place(&runbooks);
         let lines: Vec<Line> = runbooks
             .iter()
             .enumerate()
-            .map(|(place, runbook)| line(runbook, place == self.cursor, view))
+            .map(|(place, runbook)| line(runbook, place == cursor, view))
             .collect();
+        if std::mem::take(&mut self.is_moved) && !lines.is_empty() {
+            self.page.reveal_lines(&lines, cursor..cursor + 1, view.palette, area);
+        }
         self.page.draw("Runbooks: those that fit what fires come first", &lines, view.palette, area, buffer);
     }
 
     pub(super) fn act(&mut self, action: Action, view: &View<'_>) -> Chosen {
         let runbooks = ranked(&view.library.runbooks, view.snapshot);
         let last = runbooks.len().saturating_sub(1);
-        self.cursor = match action {
-            Action::Up => self.cursor.saturating_sub(1),
-            Action::Down => (self.cursor + 1).min(last),
+        let cursor = self.place(&runbooks);
+        let moved = match action {
+            Action::Up => cursor.saturating_sub(1),
+            Action::Down => (cursor + 1).min(last),
             Action::Top => 0,
             Action::Bottom => last,
             Action::Open | Action::Confirm => {
-                return Chosen::Leave(runbooks.get(self.cursor).map(|runbook| runbook.id.clone()));
+                return Chosen::Leave(runbooks.get(cursor).map(|runbook| runbook.id.clone()));
             }
             Action::Back | Action::ChooseRunbook => return Chosen::Leave(None),
             _ => return Chosen::Stay(self.page.act(action)),
         };
-        self.page.reveal(u16::try_from(self.cursor).unwrap_or(u16::MAX), 1);
+        if let Some(runbook) = runbooks.get(moved) {
+            self.cursor = runbook.id.clone();
+            self.is_moved = true;
+        }
         Chosen::Stay(Outcome::Done)
     }
 }

@@ -13,7 +13,7 @@ use crate::title;
 /// Draws the title of the runbook with the clock, or with another runbook that fits better.
 pub(super) fn draw(shown: &Shown<'_>, view: &View<'_>, row: Rect, buffer: &mut Buffer) {
     let title = &shown.runbook.title;
-    let room = usize::from(row.width).saturating_sub(Span::raw(title).width() + 6);
+    let room = title::room_beside(title, row.width);
     let said = match shown.clock(view) {
         Some(clock) => vec![long(&clock), short(&clock)],
         None => others(shown, view),
@@ -56,6 +56,6 @@ fn others(shown: &Shown<'_>, view: &View<'_>) -> Vec<String> {
         .map(|runbook| runbook.title.as_str())
         .collect();
     let Some(first) = fit.first() else { return vec!["not begun".to_owned()] };
-    let key = view.keys.key_of(Action::ChooseRunbook);
+    let key = view.keys.way_to(Action::ChooseRunbook);
     vec![format!("{key}: '{first}' fits too"), format!("{key}: {} fit", fit.len())]
 }

@@ -37,7 +37,7 @@ pub(super) fn draw(shown: &Shown<'_>, view: &View<'_>, row: Rect, buffer: &mut B
 
 /// The next key with what it does, or what is waited for.
 fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
-    let key = |action| view.keys.key_of(action);
+    let key = |action| view.keys.way_to(action);
     let press = |action, what: &str| format!("press {} to {what}", key(action));
     let snapshot = view.snapshot;
     if !is_present(view) {
@@ -92,7 +92,7 @@ fn leads(shown: &Shown<'_>) -> String {
 
 /// What makes an unknown check known, else how to answer without it.
 fn not_seen(shown: &Shown<'_>, view: &View<'_>) -> String {
-    let key = |action| view.keys.key_of(action);
+    let key = |action| view.keys.way_to(action);
     if let Some(shard) = shard_to_scan(shown, view.snapshot).filter(|_| !view.is_replay) {
         match scan_of(view.snapshot, &shard).filter(|scan| !scan.state.has_ended()) {
             Some(scan) => return format!("wait for the scan of {shard}: {}", progress_words(scan)),

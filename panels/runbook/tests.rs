@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use headwater_engine::library::Library;
 use headwater_engine::reading::{ActKind, Found, StepAnswer};
+use headwater_engine::runbook::Runbook;
 
 use super::*;
 use crate::example::Trouble;
+use crate::keys::Keymap;
 use stage::Stage;
 
 #[track_caller]
@@ -176,4 +178,111 @@ fn it_can_be_drawn_at_any_size_and_without_any_runbook() {
     stage.library = Library::default();
     assert!(stage.drawn(80, 24).contains("there is no runbook"));
     assert_eq!(stage.act(Action::Confirm), Outcome::Ignored);
+}
+
+#[test]
+fn the_bar_names_only_the_keys_that_are_taken() {
+    const ANSWERS: [Action; 5] =
+        [Action::Confirm, Action::Override, Action::Skip, Action::Reopen, Action::Done];
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    let named = |stage: &mut Stage| {
+        stage.drawn(100, 30);
+        stage.with(|panel, view| ANSWERS.map(|action| panel.short(action, view)))
+    };
+    assert_eq!(named(&mut stage), [Some("begin"), None, None, None, None]);
+    stage.does(Action::Confirm);
+    assert_eq!(named(&mut stage), [Some("confirm"), Some("override"), Some("skip"), None, None]);
+    stage.does(Action::Confirm);
+    // The second step cannot be seen.
+    assert_eq!(named(&mut stage), [None, Some("override"), Some("skip"), None, None]);
+    stage.act(Action::Left);
+    assert_eq!(named(&mut stage), [None, None, None, Some("reopen"), None]);
+    stage.act(Action::Right);
+    stage.act(Action::Right);
+    assert_eq!(named(&mut stage)[4], Some("done it"));
+    let now = stage.world.snapshot();
+    stage.held = Some(Arc::new(now.back_to(Moment(now.at.0 - 1_000)).unwrap()));
+    assert_eq!(named(&mut stage), [None; 5], "nothing is answered in the past");
+}
+
+#[test]
+fn words_that_cannot_be_taken_yet_stay_asked_for() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.does(Action::Confirm);
+    stage.act(Action::Override);
+    let frozen = stage.world.snapshot();
+    stage.world.run(20);
+    stage.held = Some(frozen);
+    let typed = stage.with(|panel, view| panel.typed("cache off", view));
+    refused(typed, "what is shown is 20 s old");
+    stage.held = None;
+    let typed = stage.with(|panel, view| panel.typed("cache off", view));
+    let ActKind::Step(step) = stage.records(typed) else { panic!("no step") };
+    assert_eq!(step.answer, StepAnswer::Overridden("cache off".into()));
+}
+
+#[test]
+fn an_action_is_recorded_a_second_time_only_when_that_is_meant() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.does(Action::Confirm);
+    stage.act(Action::Right);
+    stage.act(Action::Right);
+    let kind = stage.does(Action::Done);
+    let Outcome::Wants(Intent::Ask(question, effect)) = stage.act(Action::Done) else { panic!("not asked") };
+    assert!(question.contains("was recorded at") && question.contains("once more?"), "{question}");
+    assert_eq!(effect, Effect::Act(kind));
+    stage.act(Action::Down);
+    stage.does(Action::Done);
+}
+
+#[test]
+fn the_page_of_another_runbook_begins_at_its_top() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.panel.explain();
+    let top = |stage: &mut Stage| stage.drawn(60, 8).contains("question 1?");
+    assert!(top(&mut stage));
+    stage.act(Action::PageDown);
+    assert!(!top(&mut stage));
+    stage.act(Action::ChooseRunbook);
+    stage.act(Action::Up);
+    stage.act(Action::Open);
+    assert!(top(&mut stage), "its first step is called 1 too");
+}
+
+#[test]
+fn the_runbook_under_the_cursor_is_in_sight_and_stays_the_same_when_the_order_changes() {
+    let mut stage = Stage::after(Trouble::None, 5);
+    let long = |runbook: &mut Runbook| runbook.about = "many words that need some rows ".repeat(6);
+    stage.library.runbooks.iter_mut().for_each(long);
+    stage.act(Action::ChooseRunbook);
+    for action in [Action::Bottom, Action::Top, Action::Down] {
+        stage.act(action);
+        assert!(stage.drawn(40, 9).contains("> Runbook"), "{}", stage.drawn(40, 9));
+    }
+    let marked = |stage: &mut Stage| {
+        let screen = stage.drawn(100, 40);
+        screen.lines().find(|row| row.contains("> ")).map(|row| row.contains("walk")).unwrap()
+    };
+    stage.act(Action::Top);
+    assert!(marked(&mut stage), "without a sign the one that always applies is first");
+    stage.world.trouble = Trouble::FullLink;
+    stage.world.run(20);
+    assert!(marked(&mut stage), "another one is first now");
+}
+
+#[test]
+fn an_action_without_a_key_is_named_by_its_command() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    stage.keys = Keymap::new(vec![]);
+    assert_eq!(stage.hint(), "next: press :confirm to begin: the clock of the golden five minutes starts");
+}
+
+#[test]
+fn what_stands_beside_the_title_is_shortened_where_it_does_not_fit() {
+    let mut stage = Stage::after(Trouble::FullLink, 20);
+    // " Runbook walk " with its rule and "B: 'Runbook full-link' fits too" with its blanks, to the cell.
+    let first = |stage: &mut Stage, width| stage.drawn(width, 20).lines().next().unwrap().to_owned();
+    let whole = 12 + 4 + 31 + 3;
+    assert!(first(&mut stage, whole).contains("B: 'Runbook full-link' fits too"));
+    assert!(first(&mut stage, whole - 1).contains("B: 1 fit"));
 }

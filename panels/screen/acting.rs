@@ -4,7 +4,7 @@ use headwater_engine::filter::Filter;
 use headwater_engine::reading::ActKind;
 
 use super::overlay::{CommandLine, FilterPrompt, Help, LineAsked, Note, Overlay, Question, Step};
-use super::{Screen, Shown, view};
+use super::{Lent, Screen, Shown, view};
 use crate::action::{Action, Scope};
 use crate::panel::{Effect, Intent, Outcome, PANELS, Play};
 
@@ -68,10 +68,19 @@ impl Screen {
                 self.say(why, true);
             }
             Step::Typed(text) => {
-                let taken = match self.snapshot(shown) {
+                // Words that were typed over a frozen screen are about now.
+                let is_gone_back = self.held.as_ref().is_some_and(|held| held.gone_back_from.is_some());
+                let newest = shown.newest.filter(|_| !is_gone_back).cloned();
+                let taken = match newest.or_else(|| self.snapshot(shown)) {
                     Some(snapshot) => self.panels[self.active].typed(&text, &view(shown, &snapshot)),
                     None => Outcome::Ignored,
                 };
+                // What was typed is not thrown away because it cannot be taken yet.
+                if let Outcome::Refused(why) = taken {
+                    self.overlay = Some(overlay);
+                    self.say(why, true);
+                    return vec![];
+                }
                 return self.settle(taken, shown).unwrap_or_default();
             }
             Step::Run(command) => return self.take(command, shown),
@@ -181,25 +190,32 @@ impl Screen {
         let Some(place) = PANELS.iter().position(|row| row.name == name) else { return };
         self.show(place);
         let panel = &mut self.panels[place];
-        let filter = filter.and_then(|text| Filter::parse(text, &panel.fields()).ok());
-        self.lent = filter.as_ref().map(|filter| (place, filter.as_str().to_owned()));
-        if filter.is_some() {
-            panel.set_filter(filter);
-        }
+        panel.close();
+        let Some(filter) = filter.and_then(|text| Filter::parse(text, &panel.fields()).ok()) else { return };
+        let in_force = panel.filter().cloned();
+        let before = match self.lent.take() {
+            Some(lent) if lent.place == place && is_named(in_force.as_ref(), &lent.filter) => lent.before,
+            _ => in_force,
+        };
+        self.lent = Some(Lent { place, filter: filter.as_str().to_owned(), before });
+        panel.set_filter(Some(filter));
     }
 
-    /// Clears the filter in force, else goes back to the panel before. A filter that was lent goes with the panel.
+    /// Clears the filter in force, else goes back to the panel before. A filter that was lent goes with the panel, which
+    /// gets back what it had.
     fn back(&mut self, shown: &Shown<'_>) {
-        let lent = self.lent.take();
+        let lent = self.lent.take_if(|lent| lent.place == self.active);
         let panel = &mut self.panels[self.active];
-        let in_force = panel.filter().map(|filter| (self.active, filter.as_str().to_owned()));
-        let is_filtered = in_force.is_some();
-        if is_filtered {
-            panel.set_filter(None);
+        match lent {
+            Some(lent) if is_named(panel.filter(), &lent.filter) => panel.set_filter(lent.before),
+            _ if panel.filter().is_some() => {
+                panel.set_filter(None);
+                self.say("the filter is cleared", false);
+                return;
+            }
+            _ => {}
         }
-        if is_filtered && in_force != lent {
-            self.say("the filter is cleared", false);
-        } else if let Some(before) = self.left.pop() {
+        if let Some(before) = self.left.pop() {
             self.active = before;
         } else {
             let key = shown.keys.key_of(Action::Quit);
@@ -236,4 +252,8 @@ impl Screen {
 fn answers(shown: &Shown<'_>) -> usize {
     let acts = shown.newest.map_or(&[][..], |newest| &newest.acts);
     acts.iter().filter(|act| matches!(act.kind, ActKind::Step(_) | ActKind::Remedy { .. })).count()
+}
+
+fn is_named(filter: Option<&Filter>, name: &str) -> bool {
+    filter.is_some_and(|filter| filter.as_str() == name)
 }

@@ -74,6 +74,11 @@ fn enter_opens_what_shows_most_and_copy_tells_every_call() {
         "redis/features guilty\nranker -> redis/features: supposed: nothing tells of it, no numbers on the way, \
          on the critical path"
     );
+    // Where all are well, what is marked and described is copied.
+    let (mut well, shop) = (self::panel(), shop());
+    look(well.as_mut(), &shop, 160, 44);
+    let copied = well.copied(&View { snapshot: &shop, now: shop.at, ..view }).unwrap();
+    assert!(copied.starts_with("service/frontendservice "), "{copied}");
     panel.open(&subject("gpu/ranker"));
     let refused = panel.act(Action::Open, &view);
     assert!(matches!(&refused, Outcome::Refused(why) if why.contains("nothing to show")), "{refused:?}");

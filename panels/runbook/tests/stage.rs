@@ -77,7 +77,7 @@ pub(super) struct Stage {
     pub(super) panel: RunbookPanel,
     pub(super) world: World,
     pub(super) library: Library,
-    keys: Keymap,
+    pub(super) keys: Keymap,
     palette: Palette,
     /// What is shown instead of the newest snapshot.
     pub(super) held: Option<Arc<Snapshot>>,

@@ -50,3 +50,33 @@ fn a_walkthrough_begins_at_the_runbook() {
     let screen = Screen::new().walkthrough();
     assert_eq!(screen.name(), "runbook");
 }
+
+#[test]
+fn words_typed_over_a_frozen_screen_are_taken_now_and_none_are_thrown_away() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("2 space w");
+    desk.type_in("cache off");
+    desk.deployment.run(20);
+    assert_eq!(desk.press("enter"), [Effect::Note("cache off".into())]);
+    desk.press("w");
+    desk.type_in("refuse");
+    desk.press("enter");
+    assert!(desk.bar().contains("not now"), "{}", desk.bar());
+    assert!(desk.drawn(80, 24).contains("> refuse"), "what was typed is still there");
+}
+
+#[test]
+fn a_look_closes_what_was_open_and_gives_back_the_filter_that_was_there() {
+    let mut desk = Rehearsal::after(3);
+    desk.press("5 /");
+    desk.type_in("redis");
+    desk.press("enter enter");
+    let is_open = desk.panel("rules").fields().is_empty();
+    assert!(is_open, "{}", desk.drawn(80, 24));
+    desk.press("2 i");
+    assert_eq!(desk.screen.name(), "rules");
+    assert_eq!(desk.panel("rules").filter().map(Filter::as_str), Some("state = firing"));
+    desk.press("esc");
+    assert_eq!(desk.screen.name(), "shards", "one key leads back");
+    assert_eq!(desk.panel("rules").filter().map(Filter::as_str), Some("redis"));
+}
