@@ -305,6 +305,33 @@ rules = ["big-key"]
     }
 
     #[test]
+    fn every_cause_has_an_action_and_a_step_that_asks_for_it() {
+        use headwater_engine::report::Role;
+        use headwater_engine::rules::{Nature, RULES};
+        use headwater_engine::runbook::Asks;
+        // These are asked by questions that look at more than the rule.
+        const BY_QUESTIONS: &[(&str, Asks)] =
+            &[("slow-instance", Asks::Scope), ("recent-change", Asks::Changes)];
+        let library = built_in();
+        let walk = &library.runbooks[0];
+        let stops = walk.steps.iter().flat_map(|step| &step.remedies);
+        let stops: Vec<&Remedy> =
+            stops.filter_map(|id| library.remedies.iter().find(|remedy| remedy.id == *id)).collect();
+        let checks = || walk.steps.iter().flat_map(|step| &step.checks);
+        for rule in RULES.iter().filter(|rule| rule.nature != Nature::Symptom) {
+            let helps = stops.iter().any(|remedy| remedy.against.iter().any(|id| id == rule.id));
+            let is_to_be_stopped = rule.nature != Nature::Support || rule.role == Role::Amplifier;
+            assert!(helps || !is_to_be_stopped, "no action of the walk is for '{}'", rule.id);
+            let by_question = BY_QUESTIONS.iter().find(|(id, _)| *id == rule.id).map(|(_, asks)| *asks);
+            let is_asked = checks().any(|check| {
+                check.rules.iter().any(|id| id == rule.id)
+                    || (by_question.is_some() && check.asks == by_question)
+            });
+            assert!(is_asked, "no step of the walk asks for '{}'", rule.id);
+        }
+    }
+
+    #[test]
     fn no_text_of_a_runbook_steers_a_terminal_or_runs_a_second_command() {
         let text = RIGHT.replacen("why = \"w\"", "why = \"a\\u001b[2Jb\"", 1);
         let runbook = read::<Runbook>(&text, "x", "x.toml", &built_in()).unwrap();
