@@ -174,7 +174,8 @@ impl Findings {
                 State::Ended(_) => ("ended", finding.sentence().into()),
                 State::Unknown(missing) => ("unknown", Arc::clone(missing)),
             };
-            RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail }
+            let is_blind = finding.blind > 0;
+            RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail, is_blind }
         })
     }
 }

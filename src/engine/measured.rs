@@ -1,5 +1,7 @@
 //! One number of a component for any metric, free ones too, whatever instances and labels it comes in.
 
+use std::time::Duration;
+
 use crate::baseline::Baseline;
 use crate::metric::{Bad, Form, MetricName, Unit};
 use crate::quantity;
@@ -7,6 +9,9 @@ use crate::scene::Scene;
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
+
+/// What told nothing for this long is gone, as a pod that was replaced: its load has moved to others.
+const GONE_AFTER: Duration = Duration::from_secs(300);
 
 /// What a component shows of a metric at present.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,19 +49,21 @@ impl Measured {
 }
 
 impl Scene<'_> {
-    /// What a component shows of a metric at present, of one part of it or of all; `None` without a fresh number.
+    /// What a component shows of a metric at present, of one part of it or of all. `Err` with what is missing: without a
+    /// fresh number, and where some of those who make up a sum, or may be the least, tell no more.
     pub fn measured(
         &self,
         component: &Subject,
         metric: &MetricName,
         part: Option<&RemoteText>,
         bad: Bad,
-    ) -> Option<Measured> {
+    ) -> Result<Measured, String> {
+        let missing = || self.missing(component);
         if let MetricName::Known(known) = metric
             && is_histogram(metric)
         {
-            let observed = self.p99(component, *known, part)?.ok()?;
-            return Some(Measured {
+            let observed = self.p99(component, *known, part).and_then(Result::ok).ok_or_else(missing)?;
+            return Ok(Measured {
                 seen: Seen { value: observed.p99.number(), at: observed.at },
                 subject: component.clone(),
                 metric: metric.clone(),
@@ -65,13 +72,16 @@ impl Scene<'_> {
             });
         }
         let mut all: Vec<Measured> = vec![];
-        let mut are_rates = true;
+        let (mut are_rates, mut silent) = (true, 0);
         for (instance, _) in self.world.parts(component) {
             for own in self.store.parts(instance, metric) {
                 if part.is_some() && own.as_ref() != part {
                     continue;
                 }
-                let Some(seen) = self.present_part(instance, metric, own.as_ref()) else { continue };
+                let Some(seen) = self.present_part(instance, metric, own.as_ref()) else {
+                    silent += usize::from(self.is_expected(instance, metric, own.as_ref()));
+                    continue;
+                };
                 are_rates &= self.store.is_rate(instance, metric, own.as_ref());
                 all.push(Measured {
                     seen,
@@ -82,14 +92,27 @@ impl Scene<'_> {
                 });
             }
         }
+        // A part of the sum, or of those of which the least counts, would look like a loss that nobody has.
+        if silent > 0 && !all.is_empty() && (are_rates || bad == Bad::Low) {
+            return Err(format!("only {} of {} tell it", all.len(), all.len() + silent));
+        }
         if are_rates && all.len() > 1 {
-            return Some(sum(component, part, &all));
+            return Ok(sum(component, part, &all));
         }
         let is_worse = |one: &Measured, other: &Measured| match bad {
             Bad::Low => one.seen.value < other.seen.value,
             Bad::High | Bad::Neither => one.seen.value > other.seen.value,
         };
-        all.into_iter().reduce(|worst, one| if is_worse(&one, &worst) { one } else { worst })
+        all.into_iter()
+            .reduce(|worst, one| if is_worse(&one, &worst) { one } else { worst })
+            .ok_or_else(missing)
+    }
+
+    /// Whether a series that is stale belongs to what there is: its instance did not go for good, or the series did and
+    /// the instance still tells others.
+    fn is_expected(&self, instance: &Subject, metric: &MetricName, part: Option<&RemoteText>) -> bool {
+        let newest = self.store.latest(instance, metric, part);
+        newest.is_some_and(|seen| self.now.since(seen.at) <= GONE_AFTER)
     }
 }
 

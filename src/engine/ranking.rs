@@ -5,7 +5,8 @@
 //! taken away, except from local resources; and what adds up along calls (time, failures) is charged by its share of
 //! what the symptom lost. `docs/ranking.md` has the principles, how well they do and what they cannot see.
 //!
-//! Plain values in, plain values out: exported files and the live store fill the same [`Question`].
+//! Plain values in, plain values out. It is asked after an incident, of exported files (`headwater rank`); the live triage
+//! goes by its rules, of which `deviation` reads the same [`Nature`] from a metric's name.
 
 mod account;
 mod alias;

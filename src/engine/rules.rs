@@ -66,6 +66,7 @@ pub static RULES: &[&Rule] = &[
 
 pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};
 pub(crate) use business_symptom::ID as BUSINESS_SYMPTOM;
+pub(crate) use error_shift::ID as ERROR_SHIFT;
 pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };

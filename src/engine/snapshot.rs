@@ -169,6 +169,8 @@ pub struct RuleState {
     pub state: &'static str,
     /// What was seen, or what is missing.
     pub detail: Arc<str>,
+    /// Whether the last look could not tell: what has `ended` so may go on unseen.
+    pub is_blind: bool,
 }
 
 /// A source's state.

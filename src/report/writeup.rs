@@ -173,7 +173,7 @@ mod tests {
 
         Not read: client/load\@127.0.0.1:9: SLOWLOG: the ACL user may not
 
-        **Recovery:** unknown: no source shows what callers see now
+        **Recovery:** unknown: service/ranker, which suffered, is not seen any more
 
         ## How it went
 

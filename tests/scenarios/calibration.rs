@@ -14,7 +14,8 @@ const HEAD: &str = "<!-- Made from the scenarios by `UPDATE=1 cargo test --test 
 # Calibration
 
 How often who is named is who did it, over every scenario in `tests/scenarios/triage` and `tests/scenarios/incidents`, \
-decoys included: it is right to name who did it, a part of it, or the component that it is a part of. Each scenario says who did it; what is wrong is listed, and so is who was missed. The worlds are made \
+decoys included: it is right to name who did it, a part of it, or the component that it is a part of. What is wrong is listed, and so is who was missed. Where a scenario does not say who did it, that is whom it expects to be \
+convicted, and it cannot come out otherwise: such are told apart, and the table counts none of them. The worlds are made \
 up: the numbers say what a word of Headwater means, not how often incidents of each sort happen.
 ";
 
@@ -36,15 +37,16 @@ pub(crate) fn page(cases: &[(String, Case)]) -> String {
     let without = outcomes.len() - with_culprit.len();
     let accused = |outcome: &&Outcome| outcome.suspects.iter().any(|row| row.verdict == Verdict::Guilty);
     let convicted = outcomes.iter().filter(|outcome| outcome.truth.is_empty()).filter(accused).count();
+    let stated = outcomes.iter().filter(|outcome| outcome.is_stated).count();
     let _ = writeln!(
         page,
         "\n{} scenarios. In {} somebody did it: named first in {first}, everybody who did it named in {named}. In {without} \
-         nobody did: somebody is convicted in {convicted}.\n\n| said | named | right | share |\n| --- | --- | --- | --- |",
+         nobody did: somebody is convicted in {convicted}. {stated} say who did it; the table is of these.\n\n| said | named | right | share |\n| --- | --- | --- | --- |",
         outcomes.len(),
         with_culprit.len(),
     );
     for level in LEVELS {
-        let all = outcomes.iter().flat_map(|outcome| outcome.at(*level));
+        let all = outcomes.iter().filter(|outcome| outcome.is_stated).flat_map(|outcome| outcome.at(*level));
         let (named, right) =
             all.fold((0, 0), |(named, right), is_right| (named + 1, right + u32::from(is_right)));
         let share = if named > 0 {
@@ -79,6 +81,8 @@ fn is_about(truth: &Subject, named: &Subject) -> bool {
 struct Outcome {
     name: String,
     truth: Vec<Subject>,
+    /// Whether the scenario says who did it, whomever it expects to be named.
+    is_stated: bool,
     suspects: Vec<Suspect>,
     /// Verdicts by subject, for who is missed.
     said: Vec<(Subject, String)>,
@@ -96,6 +100,7 @@ impl Outcome {
         Some(Self {
             name: format!("{place}: {}", case.name),
             truth: expect.truth.clone().unwrap_or_else(guilty),
+            is_stated: expect.truth.is_some(),
             suspects: report.suspects.clone(),
             said: report.verdicts.iter().map(|row| (row.subject.clone(), word(row.verdict))).collect(),
         })

@@ -248,7 +248,13 @@ mod tests {
     }
 
     fn state(rule: &'static str, subject: &str, state: &'static str) -> RuleState {
-        RuleState { rule, subject: subject.parse().unwrap(), state, detail: "".into() }
+        RuleState {
+            rule,
+            subject: subject.parse().unwrap(),
+            state,
+            detail: "".into(),
+            is_blind: state == "unknown",
+        }
     }
 
     fn case(id: &str, rules: &[(&str, &str)]) -> Case {

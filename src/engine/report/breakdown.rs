@@ -20,9 +20,9 @@ pub struct Breakdown {
     pub request_mean_s: Option<f64>,
     /// Whether stages run beside each other: together they take longer than the request.
     pub overlaps: bool,
-    /// The slowest requests take at least as long as their slowest stage, in seconds: `max(parallel)`.
+    /// The lower end of the estimate of the slowest requests, in seconds: their slowest stage, `max(parallel)`.
     pub p99_at_least_s: f64,
-    /// And at most as long as all stages at their slowest one after the other, in seconds.
+    /// Its upper end, in seconds: all stages at their slowest one after the other.
     pub p99_at_most_s: f64,
 }
 

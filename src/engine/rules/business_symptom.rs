@@ -62,13 +62,12 @@ fn of_one(scene: &Scene<'_>, component: &Subject, symptom: &BusinessSymptom) -> 
     let mut said = String::new();
     for (limit, bad, word) in sides {
         let Some(limit) = limit else { continue };
-        let Some(measured) = scene.measured(component, &symptom.metric, symptom.part.as_ref(), bad) else {
-            return Judgement::Unknown(format!(
-                "{}: no number '{}': {}",
-                symptom.name,
-                symptom.metric.as_str(),
-                scene.missing(component)
-            ));
+        let measured = match scene.measured(component, &symptom.metric, symptom.part.as_ref(), bad) {
+            Ok(measured) => measured,
+            Err(why) => {
+                let number = symptom.metric.as_str();
+                return Judgement::Unknown(format!("{}: no number '{number}': {why}", symptom.name));
+            }
         };
         let (value, unit) = (measured.seen.value, measured.unit());
         said = format!("{} {}, {word} {}", symptom.name, show(value, unit), show(limit, unit));

@@ -42,9 +42,12 @@ fn judge(scene: &Scene<'_>, component: &Subject, _: &Limits<'_>) -> Judgement {
     for (name, limit) in &settings.alerts {
         let metric = MetricName::from(name.clone());
         let bad = worse_way(settings, &metric, *limit);
-        let Some(measured) = scene.measured(component, &metric, None, bad) else {
-            missing.push(format!("no number '{name}': {}", scene.missing(component)));
-            continue;
+        let measured = match scene.measured(component, &metric, None, bad) {
+            Ok(measured) => measured,
+            Err(why) => {
+                missing.push(format!("no number '{name}': {why}"));
+                continue;
+            }
         };
         let value = measured.seen.value;
         let is_past = if bad == Bad::Low { value <= *limit } else { value >= *limit };

@@ -6,7 +6,7 @@ use crate::measured::Measured;
 use crate::metric::{MetricName, OWN_COST, Unit};
 use crate::quantity::{show, times};
 use crate::ranking::{Meaning, Nature as Named, Worse};
-use crate::report::{Confidence, Role};
+use crate::report::{BaselineFrom, Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::subject::{Kind, Subject};
 use crate::wording::baseline_words;
@@ -58,13 +58,21 @@ const LEAST_FROM_ZERO: f64 = 1.0;
 fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgement {
     let symptoms: Vec<&str> =
         RULES.iter().filter(|rule| rule.nature == Nature::Symptom).map(|rule| rule.id).collect();
+    if scene.graph.callers(component).next().is_none() {
+        return Judgement::Unknown(
+            "nobody is known to call it, so nobody can say whom it makes wait".to_owned(),
+        );
+    }
     let suffering = scene.graph.above(component);
     if !suffering.keys().any(|caller| scene.findings.stirring(&symptoms, caller)) {
         return Judgement::Clear("no caller of it suffers".to_owned());
     }
-    let (mut looked, mut unusual) = (0, vec![]);
+    let (mut looked, mut without, mut unusual) = (0, 0, vec![]);
     for measured in numbers(scene, component) {
-        let Some(usual) = measured.usual else { continue };
+        let Some(usual) = measured.usual else {
+            without += 1;
+            continue;
+        };
         looked += 1;
         let score = score(&measured, usual);
         let least = usual.typical.abs() * limits.of("change");
@@ -79,7 +87,12 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
     }
     unusual.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let Some((score, worst, usual)) = unusual.first() else {
-        return Judgement::Clear(format!("{looked} numbers as usual"));
+        let rest =
+            if without > 0 { format!(", {without} have no past to compare with") } else { String::new() };
+        return Judgement::Clear(format!(
+            "{looked} {} as usual{rest}",
+            if looked == 1 { "number" } else { "numbers" }
+        ));
     };
     let unit = worst.unit();
     let more = if unusual.len() > 1 {
@@ -114,6 +127,7 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
 /// Every level and rate of a component, instance by instance, with its healthy value.
 fn numbers(scene: &Scene<'_>, component: &Subject) -> Vec<Measured> {
     let mut numbers = vec![];
+    let are_several = scene.world.parts(component).filter(|(part, _)| *part != component).nth(1).is_some();
     for (instance, _) in scene.world.parts(component) {
         for (metric, part) in scene.store.names(instance) {
             if matches!(metric, MetricName::Known(known) if OWN_COST.contains(known)) {
@@ -124,10 +138,14 @@ fn numbers(scene: &Scene<'_>, component: &Subject) -> Vec<Measured> {
                 continue;
             }
             let Some(seen) = scene.present_part(instance, metric, part) else { continue };
+            let usual = scene.baseline(instance, metric, part);
+            // What was declared is the component's, and this is the number of one instance of several.
+            let is_shared = are_several && usual.is_some_and(|usual| usual.from == BaselineFrom::Declared);
+            let usual = usual.filter(|_| !is_shared);
             numbers.push(Measured {
                 seen,
                 subject: instance.clone(),
-                usual: scene.baseline(instance, metric, part),
+                usual,
                 metric: metric.clone(),
                 part: part.cloned(),
             });

@@ -8,8 +8,11 @@ use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
+/// The id of the rule, by which recovery is told.
+pub(crate) const ID: &str = "error-shift";
+
 pub(super) static RULE: Rule = Rule {
-    id: "error-shift",
+    id: ID,
     title: "requests end in errors",
     doc: "The share of requests that end in an error is above 1 % and at least three times its healthy value, \
           with at least one error every two seconds. It is a symptom: it accuses nobody. Burn rates over hours \

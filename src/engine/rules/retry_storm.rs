@@ -67,9 +67,16 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
     let healthy = scene.total_baseline(client, CLIENT_SUCCESSES);
     let goodput_is_flat =
         successes.zip(healthy).is_some_and(|(now, healthy)| now.value <= healthy.typical * FLAT);
+    let goodput_is_known = successes.is_some() && healthy.is_some();
     let is_storm = each >= limits.of("attempts");
     let shown = format!("{each:.2} attempts an original");
-    let may_become_one = each - 1.0 >= limits.of("retries") && goodput_is_flat;
+    let are_many = each - 1.0 >= limits.of("retries");
+    let may_become_one = are_many && goodput_is_flat;
+    if !is_storm && are_many && !goodput_is_known {
+        return Judgement::Unknown(format!(
+            "{shown}, and nothing says whether more of them end well than usual: retries that help are no storm"
+        ));
+    }
     if !is_storm && !may_become_one {
         return Judgement::Clear(shown);
     }
@@ -90,12 +97,16 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
         evidence(CLIENT_ATTEMPTS, attempts, None, scene.total_baseline(client, CLIENT_ATTEMPTS)),
     ];
     numbers.extend(successes.map(|seen| evidence(CLIENT_SUCCESSES, seen, None, healthy)));
-    Breach::new(
+    let breach = Breach::new(
         format!("{shown}, limit {limit}{goodput}"),
         format!("{each:.1} attempts an original"),
         each / limits.of("attempts"),
         numbers,
     )
-    .at_most(if is_storm { Confidence::Medium } else { Confidence::Low })
-    .judged()
+    .at_most(if is_storm { Confidence::Medium } else { Confidence::Low });
+    // Without a healthy rate nobody can say whether those who ask are more than usual.
+    match scene.total_baseline(client, CLIENT_ORIGINALS) {
+        Some(_) => breach.judged(),
+        None => breach.with_rival(&RULE.rivals[0]).judged(),
+    }
 }

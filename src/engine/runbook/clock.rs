@@ -79,7 +79,8 @@ pub fn clock(runbook: &Runbook, progress: &Progress, now: Moment) -> Option<Cloc
     Some(Clock { began, left, pieces: pieces.collect() })
 }
 
-/// When a piece was done: at the first of its steps that found what is wrong, else when all of them were answered.
+/// When a piece was done: at the first of its steps that found what is wrong, else when all of them were answered,
+/// and not all by skipping them.
 fn done(answers: &[Option<&Answer>]) -> Option<Moment> {
     let finds = |answer: &&Answer| match answer.answer {
         StepAnswer::Confirmed => answer.found == Found::Bad,
@@ -88,5 +89,10 @@ fn done(answers: &[Option<&Answer>]) -> Option<Moment> {
     };
     let first = answers.iter().flatten().copied().filter(finds).map(|answer| answer.at).min();
     let all: Option<Vec<Moment>> = answers.iter().map(|answer| answer.map(|answer| answer.at)).collect();
+    // Nothing was done where all were skipped.
+    let is_skip = |answer: &&Answer| matches!(answer.answer, StepAnswer::Skipped(_));
+    if answers.iter().flatten().copied().all(|answer| is_skip(&answer)) {
+        return None;
+    }
     first.or_else(|| all?.into_iter().max())
 }

@@ -1,13 +1,16 @@
 //! Whether callers have again what they had before.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::metric::Unit;
 use crate::quantity::show;
-use crate::report::Verdict;
+use crate::report::{Report, Verdict};
+use crate::rules::{BUSINESS_SYMPTOM, ERROR_SHIFT, LATENCY_SHIFT, Nature, by_id};
 use crate::signal::Signal;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{RuleState, Snapshot};
 use crate::store::Seen;
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// How long callers must be well before it is called a recovery: one calm second says nothing.
@@ -79,12 +82,11 @@ impl Held<'_> {
     }
 }
 
-/// Whether callers have what is usual again: latency and errors near their usual values for a minute, and no cause
-/// that still acts.
+/// Whether callers have what is usual again: whoever suffered is seen not to, latency and errors are near their usual
+/// values for a minute, and no cause still acts.
 pub fn recovery(snapshot: &Snapshot) -> Recovery {
     let at = snapshot.at;
-    let signal = |name: &str| snapshot.signals.iter().find(|signal| signal.row.name == name);
-    let is_bad = |report: &crate::report::Report| {
+    let is_bad = |report: &Report| {
         report.symptom.is_some() || report.suspects.iter().any(|suspect| suspect.verdict == Verdict::Guilty)
     };
     if !is_bad(&snapshot.report)
@@ -95,21 +97,19 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
             false => Recovery::Unknown("no source shows what callers see".to_owned()),
         };
     }
-    let Some((signal, now)) = signal("p99").and_then(|signal| Some((signal, signal.now?))) else {
-        return Recovery::Unknown("no source shows what callers see now".to_owned());
+    let symptoms = match Symptoms::of(snapshot) {
+        Ok(symptoms) => symptoms,
+        Err(otherwise) => return otherwise,
     };
-    let Some(latency) = latency(signal, now, snapshot) else {
-        return Recovery::Unknown(format!(
-            "p99 {} now, and nothing says what is usual: Headwater was started in the incident, and no \
-             objective is declared",
-            show(now.value, Unit::Seconds)
-        ));
+    let held = match held(snapshot, &symptoms) {
+        Ok(held) => held,
+        Err(missing) => return Recovery::Unknown(missing),
     };
-    let mut held = vec![latency];
-    held.extend(errors(snapshot));
-    let told: Vec<String> = held.iter().map(Held::words).collect();
+    let mut told: Vec<String> = held.iter().map(Held::words).collect();
+    told.extend(symptoms.told.clone());
     let longest_gap = snapshot.settings.stale_after();
-    let since: Option<Vec<Moment>> = held.iter().map(|held| held.well_since(at, longest_gap)).collect();
+    let numbers = held.iter().map(|held| held.well_since(at, longest_gap));
+    let since: Option<Vec<Moment>> = numbers.chain(symptoms.well_since(snapshot)).collect();
     let Some(since) = since.and_then(|all| all.into_iter().max()) else {
         return Recovery::NotYet(told.join("; "));
     };
@@ -131,6 +131,130 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
     let lasted = show(lasted.as_secs_f64().floor(), Unit::Seconds);
     let told = format!("recovered since {} ({}, for {lasted})", since.clock(), told.join("; "));
     Recovery::Recovered { since, told }
+}
+
+/// The signals that must be usual again; `Err` with what is missing of one that must be seen.
+fn held<'a>(snapshot: &'a Snapshot, symptoms: &Symptoms<'_>) -> Result<Vec<Held<'a>>, String> {
+    let mut held = vec![];
+    let signal = |name: &str| snapshot.signals.iter().find(|signal| signal.row.name == name);
+    // What was held before must be held again: a number that is gone is no number that is well.
+    let is_gone = |signal: Option<&Signal>| {
+        signal.is_some_and(|signal| signal.now.is_none() && signal.trace.newest_first().next().is_some())
+    };
+    let no_latency = symptoms.rows.is_empty() || symptoms.have(LATENCY_SHIFT);
+    match signal("p99").and_then(|signal| Some((signal, signal.now?))) {
+        Some((signal, now)) => match latency(signal, now, snapshot) {
+            Some(latency) => held.push(latency),
+            None if no_latency => {
+                return Err(format!(
+                    "p99 {} now, and nothing says what is usual: Headwater was started in the incident, and no \
+                     objective is declared",
+                    show(now.value, Unit::Seconds)
+                ));
+            }
+            None => {}
+        },
+        None if no_latency || is_gone(signal("p99")) => {
+            return Err("no source shows what callers see now".to_owned());
+        }
+        None => {}
+    }
+    match errors(snapshot) {
+        Some(errors) => held.push(errors),
+        None if symptoms.have(ERROR_SHIFT) || is_gone(signal("errors")) => {
+            return Err("no source shows now how many requests fail".to_owned());
+        }
+        None => {}
+    }
+    Ok(held)
+}
+
+/// The rules that saw callers suffer, on those that suffered: as they stand now.
+struct Symptoms<'a> {
+    rows: Vec<&'a RuleState>,
+    /// What they say of numbers that no signal has.
+    told: Vec<String>,
+}
+
+impl<'a> Symptoms<'a> {
+    /// `Err` when one of them goes on, or cannot be seen any more.
+    fn of(snapshot: &'a Snapshot) -> Result<Self, Recovery> {
+        let suffered: BTreeSet<&Subject> = snapshot
+            .timeline
+            .frames()
+            .filter(|frame| frame.at <= snapshot.at)
+            .map(|frame| &frame.report)
+            .chain([&snapshot.report])
+            .filter_map(|report| Some(&report.symptom.as_ref()?.subject))
+            .collect();
+        let is_symptom =
+            |row: &&RuleState| by_id(row.rule).is_some_and(|rule| rule.nature == Nature::Symptom);
+        let of_symptoms: Vec<&RuleState> = snapshot.rules.iter().filter(is_symptom).collect();
+        let mut rows: Vec<&RuleState> = vec![];
+        for row in &of_symptoms {
+            match row.state {
+                "firing" | "pending" => {
+                    return Err(Recovery::NotYet(format!("{}: {}", row.subject, row.detail)));
+                }
+                "ended" => rows.push(row),
+                _ => {}
+            }
+        }
+        if let Some(row) = rows.iter().find(|row| row.is_blind) {
+            return Err(Recovery::Unknown(format!("{} of {} is not seen any more", row.rule, row.subject)));
+        }
+        // Of an older one, whose end is forgotten, any rule that sees callers will do.
+        for subject in suffered {
+            if rows.iter().any(|row| row.subject == *subject) {
+                continue;
+            }
+            let well = of_symptoms.iter().find(|row| row.subject == *subject && row.state == "clear");
+            match well {
+                Some(well) => rows.push(well),
+                None => {
+                    return Err(Recovery::Unknown(format!(
+                        "{subject}, which suffered, is not seen any more"
+                    )));
+                }
+            }
+        }
+        let stale = snapshot.settings.stale_after().as_secs_f64();
+        let is_old = |row: &&&RuleState| {
+            let verdict = snapshot.report.verdicts.iter().find(|verdict| verdict.subject == row.subject);
+            verdict.and_then(|verdict| verdict.age_s).is_some_and(|age| age > stale)
+        };
+        if let Some(row) = rows.iter().find(is_old) {
+            return Err(Recovery::Unknown(format!(
+                "{}, which suffered, gives no data any more",
+                row.subject
+            )));
+        }
+        let in_words = rows.iter().filter(|row| row.rule == BUSINESS_SYMPTOM);
+        let told = in_words.map(|row| format!("{} has ended on {}", row.rule, row.subject)).collect();
+        Ok(Self { rows, told })
+    }
+
+    fn have(&self, rule: &str) -> bool {
+        self.rows.iter().any(|row| row.rule == rule)
+    }
+
+    /// Since when each has been seen to be well, by the frames of the timeline; `None` for one that was not.
+    fn well_since(&self, snapshot: &Snapshot) -> impl Iterator<Item = Option<Moment>> {
+        let longest_gap = snapshot.settings.stale_after();
+        self.rows.iter().map(move |row| {
+            let mut since = snapshot.at;
+            for frame in snapshot.timeline.frames().rev().filter(|frame| frame.at <= snapshot.at) {
+                let then = frame.rules.iter().find(|one| one.rule == row.rule && one.subject == row.subject);
+                let is_well =
+                    then.is_some_and(|then| matches!(then.state, "clear" | "ended") && !then.is_blind);
+                if !is_well || since.since(frame.at) > longest_gap {
+                    break;
+                }
+                since = frame.at;
+            }
+            Some(since)
+        })
+    }
 }
 
 /// Latency against its usual value, else against the tightest declared objective.

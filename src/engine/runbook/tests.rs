@@ -105,7 +105,7 @@ fn an_expression_is_told_with_value_limit_and_age_and_never_passes_on_old_number
 }
 
 fn rule(rule: &'static str, on: &str, state: &'static str, detail: &str) -> RuleState {
-    RuleState { rule, subject: subject(on), state, detail: detail.into() }
+    RuleState { rule, subject: subject(on), state, detail: detail.into(), is_blind: state == "unknown" }
 }
 
 fn with_rules(rules: Vec<RuleState>) -> Snapshot {

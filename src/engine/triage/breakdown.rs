@@ -1,7 +1,8 @@
 //! The stages of the requests that suffer: `P99_total ~ max(parallel) + serial + post`, as far as stages tell it.
 //!
-//! Stages do not say which of them run beside each other, so the 99th percentile of the whole is told by its bounds: the
-//! slowest stage's and the sum of all.
+//! Stages do not say which of them run beside each other, so the 99th percentile of the whole is an estimate between two
+//! values: the slowest stage's and the sum of all. Neither is a bound: a stage that few requests take weighs as much as one
+//! that all take, and what is seldom slow in each of two stages is seldom slow in both.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

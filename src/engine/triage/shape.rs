@@ -1,15 +1,12 @@
 //! The form of the failure, before any cause: slow, refused, flooded or fine.
 
 use crate::findings::Finding;
-use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, REQUESTS, Unit};
+use crate::metric::{ERRORS, REQUESTS, Unit};
 use crate::quantity::show;
 use crate::report::{Shape, ShapeKind};
-use crate::rules::BUSINESS_SYMPTOM;
+use crate::rules::{BUSINESS_SYMPTOM, RETRY_STORM};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
-
-/// Attempts per original from which retries are a storm.
-const STORM_ATTEMPTS: f64 = 1.5;
 
 /// The form of the failure with the numbers that say so.
 pub(super) fn of(scene: &Scene<'_>) -> Shape {
@@ -23,13 +20,14 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
     let (slow, failing, surging) = (firing("latency-shift"), firing("error-shift"), firing("surge"));
     let business = firing(BUSINESS_SYMPTOM);
     let numbers = numbers(scene, [slow, failing, business]);
-    let attempts = attempts_per_original(scene);
+    // Whether retries are a storm is said by the rule, in one place.
+    let storming = firing(RETRY_STORM).is_some_and(|storm| storm.until().is_none());
     let (kind, words) = match (slow, failing) {
         _ if !super::sees_symptoms(scene) && super::has_symptom_source(scene) => {
             (ShapeKind::Unknown, "the source that shows what callers see gives no data")
         }
         _ if !super::sees_symptoms(scene) => (ShapeKind::Unknown, "no source shows what callers see"),
-        (slow, failing) if attempts >= STORM_ATTEMPTS && (slow.is_some() || failing.is_some()) => {
+        (slow, failing) if storming && (slow.is_some() || failing.is_some()) => {
             (ShapeKind::Storm, "attempts rise over originals")
         }
         (Some(_), _) | (_, Some(_)) if surging.is_some() => {
@@ -68,11 +66,4 @@ fn numbers(scene: &Scene<'_>, symptoms: [Option<&Finding>; 3]) -> String {
         }
     }
     parts.join(", ")
-}
-
-fn attempts_per_original(scene: &Scene<'_>) -> f64 {
-    let clients = || scene.graph.components().filter(|component| component.kind() == Kind::Client);
-    let sum = |metric| clients().filter_map(|c| scene.total(c, metric)).map(|seen| seen.value).sum::<f64>();
-    let originals = sum(CLIENT_ORIGINALS);
-    if originals > 0.0 { sum(CLIENT_ATTEMPTS) / originals } else { 1.0 }
 }

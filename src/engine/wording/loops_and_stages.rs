@@ -32,7 +32,7 @@ pub fn stages(report: &Report) -> impl Iterator<Item = String> {
             "stages run one after the other"
         };
         format!(
-            "{order}: by them the slowest requests take {} to {}",
+            "{order}: by them the slowest requests take about {} to {}, an estimate",
             seconds(breakdown.p99_at_least_s),
             seconds(breakdown.p99_at_most_s)
         )

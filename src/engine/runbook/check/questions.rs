@@ -44,6 +44,10 @@ pub(super) fn scope(snapshot: &Snapshot) -> (Outcome, String) {
         let rows = snapshot.rules.iter().filter(|row| row.rule == "slow-instance" && row.state == state);
         rows.map(|row| &row.subject).collect()
     };
+    // Who is not seen now may suffer, whatever is said of the others.
+    let unseen = seen
+        .iter()
+        .find(|row| row.state == "pending" || row.state == "unknown" && !of("clear").contains(&&row.subject));
     let instances = match (compared("firing").as_slice(), compared("clear").len()) {
         ([], 0) => "; instances are not compared".to_owned(),
         ([], count) => format!("; its {count} instances are alike"),
@@ -51,6 +55,9 @@ pub(super) fn scope(snapshot: &Snapshot) -> (Outcome, String) {
     };
     match (of("firing").as_slice(), of("clear").as_slice()) {
         ([], []) => (Outcome::Unknown, "no source shows what callers see".to_owned()),
+        ([], _) if let Some(row) = unseen => {
+            (Outcome::Unknown, format!("{} on {}: {}", row.rule, row.subject, row.detail))
+        }
         ([], well) => (Outcome::Passed, format!("{} well{instances}", names(well))),
         (hit, _) => {
             let all = of("clear").iter().filter(|well| !hit.contains(well)).count() + hit.len();

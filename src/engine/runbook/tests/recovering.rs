@@ -92,3 +92,75 @@ fn recovery_is_not_said_of_what_nobody_sees() {
     let calm = Snapshot { signals: vec![signal("p99", Some(0.17), 0.17, 120, 0.17)], ..quiet() };
     assert!(matches!(recovery(&calm), Recovery::Calm(_)));
 }
+
+/// The same, of symptoms that stood so at each second of two minutes.
+fn after_symptoms(signals: Vec<Signal>, rules: Vec<RuleState>) -> Snapshot {
+    let mut snapshot = after(signals, vec![]);
+    let frame = snapshot.timeline.frames().next().unwrap().clone();
+    for ago in (0..=99).rev() {
+        let rules = rules.clone().into();
+        let report = std::sync::Arc::clone(&snapshot.report);
+        snapshot.timeline.push(crate::timeline::Frame { at: before(ago), rules, report, ..frame.clone() });
+    }
+    snapshot.rules = rules.into();
+    snapshot
+}
+
+#[test]
+fn who_suffered_must_be_seen_to_be_well() {
+    let p99 = || signal("p99", Some(0.17), 2.4, 64, 0.18);
+    let well = rule("latency-shift", "service/b", "clear", "p99 180 ms");
+    let gone = RuleState { is_blind: true, ..rule("latency-shift", "service/a", "ended", "p99 2 s") };
+    assert_eq!(
+        recovery(&after_symptoms(vec![p99()], vec![gone, well.clone()])).sentence(),
+        "unknown: latency-shift of service/a is not seen any more"
+    );
+    let ended = rule("latency-shift", "service/a", "ended", "p99 2 s");
+    let recovered = after_symptoms(vec![p99()], vec![ended.clone(), well.clone()]);
+    assert!(matches!(recovery(&recovered), Recovery::Recovered { since, .. } if since == before(64)));
+    // What was forgotten since is held by the report that had it.
+    let mut forgotten = after_symptoms(vec![p99()], vec![well.clone()]);
+    let mut frame = forgotten.timeline.frames().last().unwrap().clone();
+    let mut report = (*frame.report).clone();
+    report.symptom = Some(crate::report::Symptom {
+        subject: subject("service/a"),
+        evidence: crate::scene::named_evidence(
+            "p99".to_owned(),
+            crate::metric::Unit::Seconds,
+            Seen { value: 2.0, at: NOW },
+            None,
+            None,
+        ),
+        since: Since { at: before(90), before: false },
+        sentence: String::new(),
+    });
+    (frame.at, frame.report) = (NOW + std::time::Duration::from_millis(1), std::sync::Arc::new(report));
+    forgotten.at = frame.at;
+    forgotten.timeline.push(frame);
+    assert_eq!(recovery(&forgotten).sentence(), "unknown: service/a, which suffered, is not seen any more");
+}
+
+#[test]
+fn each_kind_of_symptom_is_held_by_its_own_number() {
+    let orders = |state| rule("business-symptom", "pipeline/orders", state, "orders 40/s, at least 120/s");
+    let p99 = || signal("p99", Some(0.17), 0.17, 120, 0.17);
+    assert_eq!(
+        recovery(&after_symptoms(vec![p99()], vec![orders("firing")])).sentence(),
+        "not yet: pipeline/orders: orders 40/s, at least 120/s"
+    );
+    // Nobody tells of latency, and nobody needs to.
+    let only = after_symptoms(vec![], vec![orders("ended")]);
+    assert_eq!(
+        recovery(&only).sentence(),
+        "recovered since 14:05:21 (business-symptom has ended on pipeline/orders, for 99 s)"
+    );
+    let failed = rule("error-shift", "service/a", "ended", "20 % fail");
+    let errors = signal("errors", Some(0.001), 0.2, 70, 0.001);
+    let told = after_symptoms(vec![errors.clone()], vec![failed.clone()]);
+    assert!(matches!(recovery(&told), Recovery::Recovered { since, .. } if since == before(70)));
+    let stale = Signal { now: None, ..errors };
+    assert_eq!(
+        recovery(&after_symptoms(vec![p99(), stale], vec![failed])).sentence(),
+        "unknown: no source shows now how many requests fail"
+    );
+}
