@@ -43,6 +43,9 @@ pub struct Case {
     /// What stopped it, in the order in which it was done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<String>,
+    /// What was done of which nobody has said yet whether it helped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<String>,
     /// How it was known to be over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
@@ -131,6 +134,7 @@ impl Case {
             ("seen", self.symptoms.clone()),
             ("was", one(&self.root_cause)),
             ("stopped by", self.fix.clone()),
+            ("tried", self.tried.clone()),
             ("over when", self.verification.clone()),
             ("avoid", self.avoid.clone()),
             ("prevent", self.prevention.clone()),
@@ -149,6 +153,7 @@ impl Case {
             &mut self.tags,
             &mut self.symptoms,
             &mut self.fix,
+            &mut self.tried,
             &mut self.verification,
             &mut self.prevention,
             &mut self.avoid,

@@ -85,8 +85,8 @@ fn stem(report: &Report, day: &str) -> String {
 fn written(case: &Case) -> String {
     let body = toml::to_string_pretty(case).expect("a case is plain values");
     format!(
-        "# An incident, saved by Headwater. Before it helps anybody: correct 'title' and 'root_cause', say in 'fix'\n\
-         # what stopped it, and add 'prevention' and 'avoid', each a list of texts.\n\n{body}"
+        "# An incident, saved by Headwater. Before it helps anybody: correct 'title' and 'root_cause', move what\n\
+         # helped from 'tried' to 'fix', and add 'prevention' and 'avoid', each a list of texts.\n\n{body}"
     )
 }
 
@@ -134,8 +134,9 @@ mod tests {
         assert!(
             case.root_cause.contains("flat at the link") && case.root_cause.contains("user:profile:8812")
         );
-        let fix = &case.fix[0];
-        assert!(fix.starts_with("done at ") && fix.contains("local cache, 30 s"), "{fix}");
+        assert!(case.fix.is_empty(), "what was done is no cure before somebody says so");
+        let tried = &case.tried[0];
+        assert!(tried.starts_with("at 14:07:05 UTC: ") && tried.contains("local cache, 30 s"), "{tried}");
         assert_eq!(
             (case.findings[0].rule.as_str(), case.findings[0].on.as_deref()),
             ("shard-bandwidth", Some("redis"))

@@ -51,6 +51,7 @@ fn fields(case: &Case) -> Vec<(&'static str, u32, String)> {
         ("symptoms", 4, case.symptoms.join(" ")),
         ("root cause", 3, case.root_cause.clone()),
         ("fix", 2, case.fix.join(" ")),
+        ("tried", 1, case.tried.join(" ")),
         ("what was seen", 2, seen.join(" ")),
         ("verification", 1, case.verification.join(" ")),
         ("prevention", 1, case.prevention.join(" ")),

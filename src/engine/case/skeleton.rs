@@ -35,8 +35,8 @@ pub fn skeleton(report: &Report, date: &str) -> Option<Case> {
         shape: Some(report.shape.kind).filter(|kind| !matches!(kind, ShapeKind::Calm | ShapeKind::Unknown)),
         symptoms,
         root_cause: guilty.map(|suspect| root_cause(&suspect.sentence, keys(suspect))).unwrap_or_default(),
-        // Whether it helped is for whoever completes the case.
-        fix: remedies.map(|note| format!("done at {} UTC: {}", note.at.clock(), note.text)).collect(),
+        // Whether it helped is for whoever completes the case; until then it must not read as a cure.
+        tried: remedies.map(|note| format!("at {} UTC: {}", note.at.clock(), note.text)).collect(),
         verification: ended.into_iter().collect(),
         findings: findings(report),
         tags: vec!["saved".to_owned()],
