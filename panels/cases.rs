@@ -9,10 +9,10 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::lines::{self, Weight};
-use crate::page::Page;
+use crate::listing::Listing;
 use crate::palette::ColorRole;
 use crate::panel::{Effect, Intent, Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Row, Table, Width};
+use crate::table::{Cell, Column, Row, Width};
 use crate::title;
 use row::{Line, rows, told};
 
@@ -23,7 +23,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Cases",
     help: "past incidents that look like this one",
     is_for_walls: false,
-    make: || Box::new(Cases { table: Table::new(COLUMNS), opened: None, page: Page::default() }),
+    make: || Box::new(Cases(Listing::new(COLUMNS))),
 };
 
 /// From this height on there is a title, and what is said of the row under the cursor in full.
@@ -33,12 +33,7 @@ const WITH_TOLD: u16 = 9;
 /// The most rows of the latter.
 const MOST_TOLD: u16 = 8;
 
-struct Cases {
-    table: Table<Line>,
-    /// The id of the case that is shown in full.
-    opened: Option<String>,
-    page: Page,
-}
+struct Cases(Listing<Line>);
 
 static COLUMNS: &[Column<Line>] = &[
     Column {
@@ -91,15 +86,15 @@ impl Panel for Cases {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
         let rows = rows(view);
-        self.settle(&rows);
-        if let Some(row) = self.opened_row(&rows) {
+        self.0.settle(&rows);
+        if let Some(row) = self.0.opened(&rows) {
             let heading = row.title.clone();
-            return self.page.draw(&heading, &row.lines(), view.palette, area, buffer);
+            return self.0.page.draw(&heading, &row.lines(), view.palette, area, buffer);
         }
         let title_rows = u16::from(area.height >= WITH_TITLE);
         let head = Rect { height: title_rows, ..area };
         title::draw("Cases", &told(view, &rows), view.palette, head, buffer);
-        let selected = self.table.selected(&rows).map(Line::summary).unwrap_or_default();
+        let selected = self.0.table.selected(&rows).map(Line::summary).unwrap_or_default();
         let selected = match (rows.is_empty(), area.height >= WITH_TOLD) {
             (true, _) => vec![nothing()],
             (false, true) => selected,
@@ -108,37 +103,24 @@ impl Panel for Cases {
         let wanted = selected.iter().map(|line| line.height(view.palette, area.width));
         let told_rows = wanted.fold(0, u16::saturating_add).min(MOST_TOLD).min(area.height - title_rows);
         let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
-        self.table.leave_out(&["text"]);
+        self.0.table.leave_out(&["text"]);
         if !rows.is_empty() {
-            self.table.draw(&rows, view, table, buffer);
+            self.0.table.draw(&rows, view, table, buffer);
         }
         lines::draw(&selected, view.palette, Rect { y: table.bottom(), height: told_rows, ..area }, buffer);
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = rows(view);
-        self.settle(&rows);
+        self.0.settle(&rows);
         match action {
             Action::SaveCase => save(view),
-            Action::Back if self.opened.is_some() => {
-                self.opened = None;
-                Outcome::Done
-            }
-            _ if self.opened.is_some() => self.page.act(action),
-            Action::Open => {
-                let Some(row) = self.table.selected(&rows) else {
-                    return Outcome::Refused("there is no case".to_owned());
-                };
-                self.opened = Some(row.id().to_owned());
-                self.page = Page::default();
-                Outcome::Done
-            }
-            _ => self.table.act(action, &rows),
+            _ => self.0.act(action, &rows, "there is no case"),
         }
     }
 
     fn actions(&self) -> &'static [Action] {
-        match self.opened {
+        match self.0.opened_id() {
             Some(_) => &[Action::Back, Action::SaveCase, Action::Up, Action::Down],
             None => &[Action::Open, Action::SaveCase],
         }
@@ -162,47 +144,31 @@ impl Panel for Cases {
     }
 
     fn fields(&self) -> Vec<FieldRow> {
-        // A page has no rows, and its table cannot be seen.
-        if self.opened.is_some() { vec![] } else { self.table.fields() }
+        self.0.fields()
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
+        self.0.table.set_filter(filter);
     }
 
     fn close(&mut self) {
-        self.opened = None;
+        self.0.close();
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter().filter(|_| self.opened.is_none())
+        self.0.filter()
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let rows = rows(view);
-        match self.opened_row(&rows) {
+        match self.0.opened(&rows) {
             Some(row) => Some(row.written()),
-            None => self.table.selected(&rows).map(Line::words),
+            None => self.0.table.selected(&rows).map(Line::words),
         }
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        let is_row = self.opened.is_none() && self.table.click(at, &rows(view));
-        if is_row { Outcome::Done } else { Outcome::Ignored }
-    }
-}
-
-impl Cases {
-    /// Forgets a case that has gone.
-    fn settle(&mut self, rows: &[Line]) {
-        if self.opened_row(rows).is_none() {
-            self.opened = None;
-        }
-    }
-
-    fn opened_row<'a>(&self, rows: &'a [Line]) -> Option<&'a Line> {
-        let opened = self.opened.as_ref()?;
-        rows.iter().find(|row| row.id() == opened)
+        self.0.click(at, &rows(view))
     }
 }
 

@@ -12,11 +12,11 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::lines;
-use crate::page::Page;
+use crate::listing::Listing;
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
-use crate::table::{Cell, Column, Row, Table, Width};
+use crate::table::{Cell, Column, Width};
 use crate::title;
 use row::{Line, rows};
 use span::Span;
@@ -28,9 +28,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Change",
     help: "what people changed, and when",
     is_for_walls: false,
-    make: || {
-        Box::new(Changes { table: Table::new(COLUMNS), span: Span::Day, opened: None, page: Page::default() })
-    },
+    make: || Box::new(Changes { listing: Listing::new(COLUMNS), span: Span::Day }),
 };
 
 /// From this height on there is a title, and what is said of the row under the cursor in full.
@@ -41,11 +39,8 @@ const WITH_TOLD: u16 = 9;
 const MOST_TOLD: u16 = 4;
 
 struct Changes {
-    table: Table<Line>,
+    listing: Listing<Line>,
     span: Span,
-    /// The change that is shown in full.
-    opened: Option<String>,
-    page: Page,
 }
 
 static COLUMNS: &[Column<Line>] = &[
@@ -121,10 +116,10 @@ impl Panel for Changes {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
         let rows = rows(view.snapshot, self.span.days());
-        self.settle(&rows);
-        if let Some(row) = self.opened_row(&rows) {
+        self.listing.settle(&rows);
+        if let Some(row) = self.listing.opened(&rows) {
             let heading = format!("{}: {}", row.change.kind.word(), row.change.title);
-            return self.page.draw(&heading, &row.lines(view.snapshot), view.palette, area, buffer);
+            return self.listing.page.draw(&heading, &row.lines(view.snapshot), view.palette, area, buffer);
         }
         let title_rows = u16::from(area.height >= WITH_TITLE);
         let head = Rect { height: title_rows, ..area };
@@ -139,46 +134,37 @@ impl Panel for Changes {
         if rows.is_empty() {
             return;
         }
-        let selected: Vec<lines::Line> = match self.table.selected(&rows) {
+        let selected: Vec<lines::Line> = match self.listing.table.selected(&rows) {
             Some(row) if area.height >= WITH_TOLD => vec![row.told()],
             _ => vec![],
         };
         let wanted = selected.iter().map(|line| line.height(view.palette, area.width));
         let told_rows = wanted.fold(0, u16::saturating_add).min(MOST_TOLD).min(rest.height);
         let table = Rect { height: rest.height - told_rows, ..rest };
-        self.table.leave_out(if rows.iter().any(|row| row.before_s.is_some()) { &[] } else { &["before"] });
-        self.table.draw(&rows, view, table, buffer);
+        self.listing.table.leave_out(if rows.iter().any(|row| row.before_s.is_some()) {
+            &[]
+        } else {
+            &["before"]
+        });
+        self.listing.table.draw(&rows, view, table, buffer);
         lines::draw(&selected, view.palette, Rect { y: table.bottom(), height: told_rows, ..area }, buffer);
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = rows(view.snapshot, self.span.days());
-        self.settle(&rows);
+        self.listing.settle(&rows);
         match action {
             Action::Week => {
                 self.span = self.span.other();
-                self.opened = None;
+                self.listing.close();
                 Outcome::Done
             }
-            Action::Back if self.opened.is_some() => {
-                self.opened = None;
-                Outcome::Done
-            }
-            _ if self.opened.is_some() => self.page.act(action),
-            Action::Open => {
-                let Some(row) = self.table.selected(&rows) else {
-                    return Outcome::Refused("there is no change".to_owned());
-                };
-                self.opened = Some(row.id().to_owned());
-                self.page = Page::default();
-                Outcome::Done
-            }
-            _ => self.table.act(action, &rows),
+            _ => self.listing.act(action, &rows, "there is no change"),
         }
     }
 
     fn actions(&self) -> &'static [Action] {
-        match self.opened {
+        match self.listing.opened_id() {
             Some(_) => &[Action::Back, Action::Up, Action::Down],
             None => &[Action::Week, Action::Open],
         }
@@ -199,60 +185,46 @@ impl Panel for Changes {
     }
 
     fn fields(&self) -> Vec<FieldRow> {
-        // A page has no rows, and its table cannot be seen.
-        if self.opened.is_some() { vec![] } else { self.table.fields() }
+        self.listing.fields()
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
+        self.listing.table.set_filter(filter);
     }
 
     fn close(&mut self) {
-        self.opened = None;
+        self.listing.close();
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter().filter(|_| self.opened.is_none())
+        self.listing.filter()
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let rows = rows(view.snapshot, self.span.days());
-        self.opened_row(&rows).or_else(|| self.table.selected(&rows)).map(Line::words)
+        self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows)).map(Line::words)
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
         let rows = rows(view.snapshot, self.span.days());
-        let is_row = self.opened.is_none() && self.table.click(at, &rows);
-        if is_row { Outcome::Done } else { Outcome::Ignored }
+        self.listing.click(at, &rows)
     }
 
     fn open(&mut self, subject: &Subject) {
-        self.opened = None;
+        self.listing.close();
         self.span = Span::Week;
         let text = format!("component = \"{}\"", subject.component_of());
-        self.table.set_filter(Filter::parse(&text, &self.table.fields()).ok());
+        self.listing.table.set_filter(Filter::parse(&text, &self.listing.table.fields()).ok());
     }
 }
 
 impl Changes {
-    /// Forgets a change that has gone.
-    fn settle(&mut self, rows: &[Line]) {
-        if self.opened_row(rows).is_none() {
-            self.opened = None;
-        }
-    }
-
-    fn opened_row<'a>(&self, rows: &'a [Line]) -> Option<&'a Line> {
-        let opened = self.opened.as_ref()?;
-        rows.iter().find(|row| row.id() == opened)
-    }
-
     /// `3 in the last day, W the week`.
     fn aside(&self, view: &View<'_>, rows: &[Line]) -> String {
         let key = view.keys.key_of(Action::Week);
         let other =
             if key.is_empty() { String::new() } else { format!(", {key} the {}", self.span.other().word()) };
-        format!("{} in the last {}{other}", self.table.count_words(rows), self.span.word())
+        format!("{} in the last {}{other}", self.listing.table.count_words(rows), self.span.word())
     }
 
     /// What is to be said before the rows: why there are none, and that none explains what is going on.

@@ -16,6 +16,7 @@ mod graph;
 pub mod keys;
 pub mod kiosk;
 mod lines;
+mod listing;
 mod overview;
 mod page;
 pub mod palette;

@@ -11,9 +11,9 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::lines;
-use crate::page::Page;
+use crate::listing::Listing;
 use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Row, Table, Width};
+use crate::table::{Cell, Column, Row, Width};
 use crate::title;
 use row::{Line, STATES, rows, told};
 
@@ -24,9 +24,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Rules",
     help: "how every rule stands on every subject, and against which limits",
     is_for_walls: true,
-    make: || {
-        Box::new(Rules { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
-    },
+    make: || Box::new(Rules { listing: Listing::new(COLUMNS), wanted: None }),
 };
 
 /// From this height on there is a title, and what is said of the row under the cursor in full.
@@ -37,12 +35,9 @@ const WITH_TOLD: u16 = 10;
 const MOST_TOLD: u16 = 5;
 
 struct Rules {
-    table: Table<Line>,
+    listing: Listing<Line>,
     /// A subject on whose worst row the cursor is to be put.
     wanted: Option<Subject>,
-    /// The row whose rule is explained.
-    opened: Option<String>,
-    page: Page,
 }
 
 static COLUMNS: &[Column<Line>] = &[
@@ -105,14 +100,20 @@ impl Panel for Rules {
         let area = area.intersection(buffer.area);
         let rows = rows(view.snapshot);
         self.settle(&rows, view.snapshot);
-        if let Some(row) = self.opened_row(&rows) {
+        if let Some(row) = self.listing.opened(&rows) {
             if let Some(rule) = by_id(row.state().rule) {
                 let lines = explanation::lines(rule, row, &rows, view.snapshot);
-                self.page.draw(&format!("{}: {}", rule.id, rule.title), &lines, view.palette, area, buffer);
+                self.listing.page.draw(
+                    &format!("{}: {}", rule.id, rule.title),
+                    &lines,
+                    view.palette,
+                    area,
+                    buffer,
+                );
             }
             return;
         }
-        let selected = self.table.selected(&rows).map(told).unwrap_or_default();
+        let selected = self.listing.table.selected(&rows).map(told).unwrap_or_default();
         let told_rows = if area.height >= WITH_TOLD {
             let rows = selected.iter().map(|line| line.height(view.palette, area.width));
             rows.fold(0, u16::saturating_add).min(MOST_TOLD)
@@ -128,7 +129,7 @@ impl Panel for Rules {
             buffer,
         );
         let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
-        self.table.draw(&rows, view, table, buffer);
+        self.listing.table.draw(&rows, view, table, buffer);
         let below = Rect { y: table.bottom(), height: told_rows, ..area };
         lines::draw(&selected, view.palette, below, buffer);
     }
@@ -136,59 +137,42 @@ impl Panel for Rules {
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = rows(view.snapshot);
         self.settle(&rows, view.snapshot);
-        if self.opened.is_some() {
-            if action == Action::Back {
-                self.opened = None;
-                return Outcome::Done;
-            }
-            return self.page.act(action);
-        }
-        if action == Action::Open {
-            let Some(row) = self.table.selected(&rows) else {
-                return Outcome::Refused("no rule has been evaluated yet".to_owned());
-            };
-            self.opened = Some(row.id().to_owned());
-            self.page = Page::default();
-            return Outcome::Done;
-        }
-        self.table.act(action, &rows)
+        self.listing.act(action, &rows, "no rule has been evaluated yet")
     }
 
     fn actions(&self) -> &'static [Action] {
-        if self.opened.is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
+        if self.listing.opened_id().is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
     }
 
     fn fields(&self) -> Vec<FieldRow> {
-        // A page has no rows, and its table cannot be seen.
-        if self.opened.is_some() { vec![] } else { self.table.fields() }
+        self.listing.fields()
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
+        self.listing.table.set_filter(filter);
     }
 
     fn close(&mut self) {
-        self.opened = None;
+        self.listing.close();
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter().filter(|_| self.opened.is_none())
+        self.listing.filter()
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let rows = rows(view.snapshot);
-        let row = self.opened_row(&rows).or_else(|| self.table.selected(&rows))?;
+        let row = self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows))?;
         let state = row.state();
         Some(format!("{} {} on {}: {}", state.state, state.rule, state.subject, state.detail))
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        let is_row = self.opened.is_none() && self.table.click(at, &rows(view.snapshot));
-        if is_row { Outcome::Done } else { Outcome::Ignored }
+        self.listing.click(at, &rows(view.snapshot))
     }
 
     fn open(&mut self, subject: &Subject) {
-        self.opened = None;
+        self.listing.close();
         self.wanted = Some(subject.clone());
     }
 }
@@ -207,17 +191,10 @@ impl Rules {
             };
             let worst = || rows.iter().find(|row| wanted.contains(&row.state().subject));
             if let Some(row) = rows.iter().find(accuses).or_else(worst) {
-                self.table.select(row.id());
+                self.listing.table.select(row.id());
             }
         }
-        if self.opened_row(rows).is_none() {
-            self.opened = None;
-        }
-    }
-
-    fn opened_row<'a>(&self, rows: &'a [Line]) -> Option<&'a Line> {
-        let opened = self.opened.as_ref()?;
-        rows.iter().find(|row| row.id() == opened)
+        self.listing.settle(rows);
     }
 }
 

@@ -11,9 +11,9 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::lines;
-use crate::page::Page;
+use crate::listing::Listing;
 use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Table, Width};
+use crate::table::{Cell, Column, Width};
 use crate::title;
 use row::{Line, rows};
 
@@ -24,9 +24,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Src",
     help: "how every source is, how old its numbers are and what asking costs",
     is_for_walls: true,
-    make: || {
-        Box::new(Sources { table: Table::new(COLUMNS), wanted: None, opened: None, page: Page::default() })
-    },
+    make: || Box::new(Sources { listing: Listing::new(COLUMNS), wanted: None }),
 };
 
 /// The height from which on the part about Headwater itself is shown, and the most rows it takes below its title.
@@ -38,12 +36,9 @@ const WITH_TOLD: u16 = 9;
 const MOST_TOLD: u16 = 3;
 
 struct Sources {
-    table: Table<Line>,
+    listing: Listing<Line>,
     /// A subject on whose first source the cursor is to be put.
     wanted: Option<Subject>,
-    /// The source whose story is told.
-    opened: Option<String>,
-    page: Page,
 }
 
 static COLUMNS: &[Column<Line>] = &[
@@ -148,16 +143,16 @@ static COLUMNS: &[Column<Line>] = &[
 impl Panel for Sources {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let area = area.intersection(buffer.area);
-        if let Some(id) = &self.opened {
-            let story = story::lines(id, view.snapshot);
-            self.page.draw(id, &story, view.palette, area, buffer);
+        if let Some(id) = self.listing.opened_id().map(str::to_owned) {
+            let story = story::lines(&id, view.snapshot);
+            self.listing.page.draw(&id, &story, view.palette, area, buffer);
             return;
         }
         let rows = rows(view.snapshot);
         self.settle(&rows);
         let own = story::own(view.snapshot);
         let own_rows = if area.height >= WITH_OWN { 1 + told(&own, view, area.width, MOST_OWN) } else { 0 };
-        let selected: Vec<_> = self.table.selected(&rows).map(row::told).into_iter().collect();
+        let selected: Vec<_> = self.listing.table.selected(&rows).map(row::told).into_iter().collect();
         let told_rows =
             if area.height >= WITH_TOLD { told(&selected, view, area.width, MOST_TOLD) } else { 0 };
         let mut below = area;
@@ -166,8 +161,8 @@ impl Panel for Sources {
             Rect { y: below.bottom(), height, ..area }
         };
         let (own_at, told_at) = (last(own_rows), last(told_rows));
-        self.table.leave_out(left_out(&rows));
-        self.table.draw(&rows, view, below, buffer);
+        self.listing.table.leave_out(left_out(&rows));
+        self.listing.table.draw(&rows, view, below, buffer);
         lines::draw(&selected, view.palette, told_at, buffer);
         let since = format!("since {} UTC", view.snapshot.began.clock());
         title::draw("Headwater itself", &since, view.palette, own_at, buffer);
@@ -176,63 +171,46 @@ impl Panel for Sources {
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        if self.opened.is_some() {
-            if action == Action::Back {
-                self.opened = None;
-                return Outcome::Done;
-            }
-            return self.page.act(action);
-        }
         let rows = rows(view.snapshot);
         self.settle(&rows);
-        if action == Action::Open {
-            let Some(row) = self.table.selected(&rows) else {
-                return Outcome::Refused("there is no source yet".to_owned());
-            };
-            self.opened = Some(row.id.clone());
-            self.page = Page::default();
-            return Outcome::Done;
-        }
-        self.table.act(action, &rows)
+        self.listing.act(action, &rows, "there is no source yet")
     }
 
     fn actions(&self) -> &'static [Action] {
-        if self.opened.is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
+        if self.listing.opened_id().is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
     }
 
     fn fields(&self) -> Vec<FieldRow> {
-        // A page has no rows, and its table cannot be seen.
-        if self.opened.is_some() { vec![] } else { self.table.fields() }
+        self.listing.fields()
     }
 
     fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
+        self.listing.table.set_filter(filter);
     }
 
     fn close(&mut self) {
-        self.opened = None;
+        self.listing.close();
     }
 
     fn filter(&self) -> Option<&Filter> {
-        self.table.filter().filter(|_| self.opened.is_none())
+        self.listing.filter()
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let rows = rows(view.snapshot);
-        let row = match &self.opened {
-            Some(id) => rows.iter().find(|row| row.id == *id),
-            None => self.table.selected(&rows),
+        let row = match self.listing.opened_id() {
+            Some(_) => self.listing.opened(&rows),
+            None => self.listing.table.selected(&rows),
         }?;
         Some(format!("{} {}: {}", row.state.word(), row.id, row.what))
     }
 
     fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        let is_row = self.opened.is_none() && self.table.click(at, &rows(view.snapshot));
-        if is_row { Outcome::Done } else { Outcome::Ignored }
+        self.listing.click(at, &rows(view.snapshot))
     }
 
     fn open(&mut self, subject: &Subject) {
-        self.opened = None;
+        self.listing.close();
         self.wanted = Some(subject.clone());
     }
 }
@@ -243,7 +221,7 @@ impl Sources {
         let Some(wanted) = self.wanted.take() else { return };
         let is_own = |row: &&Line| row.id.parse().is_ok_and(|source: Subject| wanted.contains(&source));
         if let Some(row) = rows.iter().find(is_own) {
-            self.table.select(&row.id);
+            self.listing.table.select(&row.id);
         }
     }
 }

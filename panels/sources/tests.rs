@@ -4,6 +4,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, keys, subject};
 use crate::palette::Palette;
+use crate::table::Table;
 
 fn panel() -> Box<dyn Panel> {
     (ROW.make)()
