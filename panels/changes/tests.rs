@@ -5,7 +5,7 @@ use headwater_engine::reading::{Change, ChangeKind, Event, Fault, FaultKind, Inp
 use headwater_widgets::Glyphs;
 
 use super::*;
-use crate::example::{Trouble, World, drawn, keys, subject, text_of};
+use crate::example::{Trouble, World, drawn, keys, live, subject, text_of};
 use crate::palette::Palette;
 
 fn change(snapshot: &Snapshot, id: &str, minutes_ago: u64, component: Option<&str>) -> Change {
@@ -130,14 +130,7 @@ fn changes_stand_on_the_axes_of_time() {
         let palette = Palette::mono(Glyphs::Unicode);
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
         let keys = keys();
-        let view = View {
-            snapshot: &snapshot,
-            now: snapshot.at,
-            palette: &palette,
-            keys: &keys,
-            is_replay: false,
-            library: &headwater_engine::library::EMPTY,
-        };
+        let view = live(&snapshot, &palette, &keys);
         panel.draw(&view, buffer.area, &mut buffer);
         let with = text_of(&buffer);
         let without = Snapshot { changes: [].into(), ..snapshot.clone() };

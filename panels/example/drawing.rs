@@ -25,6 +25,18 @@ pub(crate) fn keys() -> Keymap {
     Keymap::new(digits.chain(actions).collect())
 }
 
+/// A snapshot as it is looked at in its moment, without runbooks and cases.
+pub(crate) fn live<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a Keymap) -> View<'a> {
+    View {
+        snapshot,
+        now: snapshot.at,
+        palette,
+        keys,
+        is_replay: false,
+        library: &headwater_engine::library::EMPTY,
+    }
+}
+
 /// What a panel looks like at this size, line by line.
 pub(crate) fn drawn(
     panel: &mut dyn Panel,
@@ -34,14 +46,7 @@ pub(crate) fn drawn(
     height: u16,
 ) -> String {
     let keys = keys();
-    let view = View {
-        snapshot,
-        now: snapshot.at,
-        palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(snapshot, palette, &keys);
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     panel.draw(&view, buffer.area, &mut buffer);
     text_of(&buffer)

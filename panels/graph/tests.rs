@@ -7,7 +7,7 @@ use headwater_engine::settings::Component;
 use headwater_engine::{Kind, Snapshot};
 
 use super::*;
-use crate::example::{Trouble, World, drawn, keys, subject};
+use crate::example::{Trouble, World, drawn, keys, live, subject};
 use crate::palette::Palette;
 
 fn boutique() -> Vec<Call> {
@@ -52,14 +52,7 @@ fn look(panel: &mut dyn Panel, snapshot: &Snapshot, width: u16, height: u16) -> 
 
 fn press(panel: &mut dyn Panel, snapshot: &Snapshot, actions: &[Action]) -> Vec<Outcome> {
     let (keys, palette) = (keys(), plain());
-    let view = View {
-        snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(snapshot, &palette, &keys);
     actions.iter().map(|action| panel.act(*action, &view)).collect()
 }
 

@@ -9,7 +9,7 @@ use headwater_engine::report::Conclusion;
 use headwater_widgets::Glyphs;
 
 use super::*;
-use crate::example::{BEGAN, Trouble, World, drawn, keys, subject};
+use crate::example::{BEGAN, Trouble, World, drawn, keys, live, subject};
 use crate::panel::Effect;
 
 fn shown(snapshot: &Snapshot, glyphs: Glyphs, width: u16, height: u16) -> String {
@@ -65,22 +65,11 @@ fn what_moves_the_cursor_and_opens_is_named_whatever_can_be_scanned() {
     }
 }
 
-fn view<'a>(snapshot: &'a Snapshot, palette: &'a Palette, keys: &'a crate::Keymap) -> View<'a> {
-    View {
-        snapshot,
-        now: snapshot.at,
-        palette,
-        keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    }
-}
-
 #[test]
 fn the_cursor_leads_to_the_panel_of_what_it_stands_on() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = view(&snapshot, &palette, &keys);
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = Overview::default();
     let shows = |panel, of: &str| Outcome::Wants(Intent::Show(panel, Some(subject(of))));
     assert_eq!(panel.act(Action::Open, &view), shows("shards", "redis/features#2"));
@@ -113,7 +102,7 @@ fn the_cursor_leads_to_the_panel_of_what_it_stands_on() {
 fn what_is_copied_is_the_verdict_in_two_lines() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let copied = Overview::default().copied(&view(&snapshot, &palette, &keys)).unwrap();
+    let copied = Overview::default().copied(&live(&snapshot, &palette, &keys)).unwrap();
     insta::assert_snapshot!(copied, @r#"
     ranker-prod 14:08:45 UTC: GUILTY redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
     p99 2.9 s <- feature load mean 1.6 s (98.2 % of all stages) <- GET p99 497 ms <- #2 link full <- user:profile:8812 1.8 MB; next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with UNLINK, never with DEL
@@ -220,8 +209,8 @@ fn who_does_not_know_the_key_is_told_how_to_find_it_and_how_far_it_is() {
     let gone_back = Snapshot { gone_back_from: Some(BEGAN), ..(*with_scan(None)).clone() };
     assert!(!shown(&gone_back, Glyphs::Unicode, 80, 24).contains("which key?"), "the past cannot be scanned");
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    assert!(!search::offered(&view(&gone_back, &palette, &keys)).contains(&Action::Scan));
-    assert!(search::offered(&view(&with_scan(None), &palette, &keys)).contains(&Action::Scan));
+    assert!(!search::offered(&live(&gone_back, &palette, &keys)).contains(&Action::Scan));
+    assert!(search::offered(&live(&with_scan(None), &palette, &keys)).contains(&Action::Scan));
 }
 
 #[test]
@@ -230,17 +219,17 @@ fn a_scan_is_asked_for_and_steered_here_in_the_words_of_the_shards() {
     let shard = subject("redis/features#2");
     let act = |scan, action| {
         let snapshot = with_scan(scan);
-        Overview::default().act(action, &view(&snapshot, &palette, &keys))
+        Overview::default().act(action, &live(&snapshot, &palette, &keys))
     };
     let here = act(None, Action::Scan);
     let snapshot = with_scan(None);
-    let replay = View { is_replay: true, ..view(&snapshot, &palette, &keys) };
+    let replay = View { is_replay: true, ..live(&snapshot, &palette, &keys) };
     let refused = Outcome::Refused("a recording cannot be asked anything new: no scan".to_owned());
     assert_eq!(Overview::default().act(Action::Scan, &replay), refused);
     assert!(search::line(&replay).is_none() && !search::offered(&replay).contains(&Action::Scan));
     let mut shards = (PANELS.iter().find(|row| row.name == "shards").unwrap().make)();
     shards.open(&shard);
-    let there = shards.act(Action::Scan, &view(&snapshot, &palette, &keys));
+    let there = shards.act(Action::Scan, &live(&snapshot, &palette, &keys));
     assert!(
         matches!(&here, Outcome::Wants(Intent::Ask(_, Effect::Scan(asked))) if *asked == shard),
         "{here:?}"
@@ -267,16 +256,16 @@ fn what_is_not_shown_of_the_verdict_is_a_page_further() {
     let mut seen = String::new();
     let mut last = String::new();
     for _ in 0..12 {
-        assert_eq!(panel.act(Action::PageDown, &view(&snapshot, &palette, &keys)), Outcome::Done);
+        assert_eq!(panel.act(Action::PageDown, &live(&snapshot, &palette, &keys)), Outcome::Done);
         last = draw(&mut panel);
         seen += &last;
     }
-    for line in verdict::lines(&view(&snapshot, &palette, &keys), None) {
+    for line in verdict::lines(&live(&snapshot, &palette, &keys), None) {
         let start: String = line.text().chars().take(30).collect();
         assert!(seen.contains(&start), "'{start}' is on no page:\n{seen}");
     }
     assert!(last.contains("pageup: back") && !last.contains("pagedown"), "{last}");
-    panel.act(Action::PageUp, &view(&snapshot, &palette, &keys));
+    panel.act(Action::PageUp, &live(&snapshot, &palette, &keys));
     assert_eq!(draw(&mut panel), first);
 }
 

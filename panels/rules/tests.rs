@@ -1,7 +1,7 @@
 use headwater_widgets::Glyphs;
 
 use super::*;
-use crate::example::{Trouble, World, drawn, keys, subject};
+use crate::example::{Trouble, World, drawn, keys, live, subject};
 use crate::palette::Palette;
 use crate::table::Table;
 
@@ -78,14 +78,7 @@ fn the_limits_in_force_stand_beside_what_was_seen() {
 fn a_rule_is_explained_and_left() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     panel.open(&subject("redis/features#2"));
     assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
@@ -128,14 +121,7 @@ fn the_rule_that_accuses_is_shown_before_others_that_fire() {
     report.suspects[0].rule = "big-key".to_owned();
     let snapshot = Snapshot { report: report.into(), ..(*snapshot).clone() };
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     for (asked, first) in [
         ("redis/features#2", "firing big-key on redis/features#2"),
@@ -187,14 +173,7 @@ fn every_state_of_the_engine_has_a_row_of_its_own() {
 fn every_size_can_be_drawn() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Ascii), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     for _ in 0..2 {
         for width in 0..90 {
@@ -210,14 +189,7 @@ fn every_size_can_be_drawn() {
 fn an_explanation_has_no_rows_to_filter() {
     let snapshot = World::after(Trouble::None, 5);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     assert!(!panel.fields().is_empty());
     panel.set_filter(Filter::parse("clear", &panel.fields()).ok());

@@ -2,7 +2,7 @@ use headwater_engine::reading::{Input, Reading};
 use headwater_widgets::Glyphs;
 
 use super::*;
-use crate::example::{Trouble, World, drawn, keys, subject};
+use crate::example::{Trouble, World, drawn, keys, live, subject};
 use crate::palette::Palette;
 use crate::table::Table;
 
@@ -100,14 +100,7 @@ fn who_finds_the_nodes_and_gives_no_numbers_is_not_waited_for() {
 fn a_source_is_opened_and_left() {
     let snapshot = World::after(Trouble::Late, 8);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
     insta::assert_snapshot!(drawn(panel.as_mut(), &snapshot, &palette, 80, 14), @r#"
@@ -131,14 +124,7 @@ fn a_source_is_opened_and_left() {
 fn every_size_can_be_drawn() {
     let snapshot = World::after(Trouble::Late, 8);
     let (palette, keys) = (Palette::mono(Glyphs::Ascii), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     for _ in 0..2 {
         for width in 0..90 {
@@ -167,14 +153,7 @@ fn a_source_that_refuses_from_now_on_gives_nothing_however_young_its_last_number
 fn a_story_has_no_rows_to_filter() {
     let snapshot = World::after(Trouble::None, 5);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     let mut panel = panel();
     assert!(!panel.fields().is_empty());
     assert_eq!(panel.act(Action::Open, &view), Outcome::Done);

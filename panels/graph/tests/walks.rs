@@ -61,14 +61,7 @@ fn enter_opens_what_shows_most_and_copy_tells_every_call() {
     let Outcome::Wants(Intent::Show("shards", Some(shard))) = wants else { panic!("{wants:?}") };
     assert_eq!(shard.as_str(), "redis/features#2");
     let (keys, palette) = (keys(), plain());
-    let view = View {
-        snapshot: &snapshot,
-        now: snapshot.at,
-        palette: &palette,
-        keys: &keys,
-        is_replay: false,
-        library: &headwater_engine::library::EMPTY,
-    };
+    let view = live(&snapshot, &palette, &keys);
     assert_eq!(
         panel.copied(&view).unwrap(),
         "redis/features guilty\nranker -> redis/features: supposed: nothing tells of it, no numbers on the way, \
