@@ -10,6 +10,7 @@ pub mod imports;
 pub mod keymap;
 pub mod lab;
 pub mod library;
+mod new_files;
 pub mod postmortem;
 mod process;
 pub mod recording;

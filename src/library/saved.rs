@@ -1,8 +1,8 @@
 //! A finished incident, written as a case into the user's folder.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use headwater_engine::case::{Case, skeleton};
@@ -11,9 +11,7 @@ use thiserror::Error;
 
 use super::Entry;
 use crate::config::{config_folder, without_secrets};
-
-/// Names that are tried before giving up.
-const TRIES: usize = 100;
+use crate::new_files::write_new;
 
 /// Why an incident is not a case now.
 #[derive(Debug, Error)]
@@ -50,19 +48,15 @@ pub fn save_case_in(folder: &Path, report: &Report) -> Result<PathBuf, SaveError
     case.map_texts(without_secrets);
     let failed = |path: &Path, reason| SaveError::File { path: path.display().to_string(), reason };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|reason| failed(folder, reason))?;
-    let stem = stem(report, &day);
-    let text = written(&case);
-    for number in 1..=TRIES {
-        let name = if number == 1 { format!("{stem}.toml") } else { format!("{stem}-{number}.toml") };
-        let path = folder.join(name);
-        match write_new(&path, &text) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(reason) => return Err(failed(&path, reason)),
-        }
+    let stem = folder.join(stem(report, &day));
+    match write_new(&stem, &[(ENDING, &written(&case))]) {
+        Ok(stem) => Ok(format!("{}.{ENDING}", stem.display()).into()),
+        Err(reason) => Err(failed(folder, reason)),
     }
-    Err(failed(folder, io::ErrorKind::AlreadyExists.into()))
 }
+
+/// The ending of a case's file.
+const ENDING: &str = "toml";
 
 /// `2026-01-02`, in UTC.
 fn day(ms: i64) -> String {
@@ -88,12 +82,6 @@ fn written(case: &Case) -> String {
         "# An incident, saved by Headwater. Before it helps anybody: correct 'title' and 'root_cause', move what\n\
          # helped from 'tried' to 'fix', and add 'prevention' and 'avoid', each a list of texts.\n\n{body}"
     )
-}
-
-/// Only its owner may read it: it names keys and addresses.
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

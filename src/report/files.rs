@@ -1,8 +1,6 @@
 //! The write-up as files: Markdown for a ticket, JSON for programs.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use headwater_engine::Snapshot;
@@ -10,9 +8,7 @@ use headwater_engine::writeup::{Versions, WriteUp};
 
 use super::writeup::{json, markdown};
 use crate::config::state_folder;
-
-/// Names that are tried before giving up.
-const TRIES: usize = 100;
+use crate::new_files::write_new;
 
 /// Writes the write-up of a snapshot into the working folder, or into Headwater's own where that cannot be written, and
 /// says where it is, or why it is nowhere. No file is ever replaced.
@@ -44,22 +40,8 @@ pub fn write_into(folder: &Path, snapshot: &Snapshot, written_up: &WriteUp) -> i
     if !folder.as_os_str().is_empty() {
         std::fs::create_dir_all(folder)?;
     }
-    let stem = folder.join(stem(snapshot));
-    for number in 1..=TRIES {
-        let stem = match number {
-            1 => stem.clone(),
-            _ => PathBuf::from(format!("{}-{number}", stem.display())),
-        };
-        let path = |ending: &str| PathBuf::from(format!("{}.{ending}", stem.display()));
-        match write_new(&path("md"), &markdown(snapshot, written_up))
-            .and_then(|()| write_new(&path("json"), &json(written_up)))
-        {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-            Ok(()) => return Ok(stem),
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+    let texts = (markdown(snapshot, written_up), json(written_up));
+    write_new(&folder.join(stem(snapshot)), &[("md", &texts.0), ("json", &texts.1)])
 }
 
 /// `headwater-NAME-20260102T030405`, by the snapshot's own time.
@@ -71,12 +53,6 @@ fn stem(snapshot: &Snapshot) -> String {
         .map(|at| at.strftime("%Y%m%dT%H%M%SZ").to_string())
         .unwrap_or_default();
     format!("headwater-{name}-{time}")
-}
-
-/// Only its owner may read it: a report names keys and addresses.
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 #[cfg(test)]
