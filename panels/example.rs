@@ -196,12 +196,11 @@ impl World {
                 elements: None,
             };
             reading.events.push(Event::Scan(Scan {
-                shard: subject("redis/features#2"),
-                node: node.clone(),
                 scanned: 1_000,
                 total: 1_000,
                 state: ScanState::Complete,
                 biggest: vec![key("user:profile:8812", 1_800_000), key("item:feat:55", 900)],
+                ..Scan::begun(subject("redis/features#2"), node.clone())
             }));
         }
         reading

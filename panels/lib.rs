@@ -14,6 +14,7 @@ mod example;
 mod gauge;
 mod graph;
 pub mod keys;
+mod keyspace;
 pub mod kiosk;
 mod lines;
 mod listing;

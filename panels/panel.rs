@@ -1,7 +1,7 @@
 //! What a panel is, and the PANELS table.
 
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::reading::ActKind;
+use headwater_engine::reading::{ActKind, KeyMethod};
 use headwater_engine::{Library, Moment, Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::keys::Keymap;
 use crate::palette::Palette;
-use crate::{cases, changes, graph, overview, rules, runbook, shards, slow_log, sources};
+use crate::{cases, changes, graph, keyspace, overview, rules, runbook, shards, slow_log, sources};
 
 /// One row of [`PANELS`].
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub static PANELS: &[PanelRow] = &[
     graph::ROW,
     shards::ROW,
     slow_log::ROW,
+    keyspace::ROW,
     runbook::ROW,
     cases::ROW,
     changes::ROW,
@@ -171,10 +172,12 @@ pub enum Effect {
     SaveCase,
     /// Starts a scan for big keys of a shard.
     Scan(Subject),
-    /// Pauses a scan or lets it go on.
+    /// Pauses the scan of a shard or lets it go on.
     PauseScan(Subject),
-    /// Ends a scan.
+    /// Ends the scan of a shard and every search of it for hot keys.
     CancelScan(Subject),
+    /// Searches a shard for hot keys, after its cost was shown and agreed to.
+    Search(Subject, KeyMethod),
     /// Draws the whole screen anew.
     Redraw,
     /// Takes the mouse, or gives it back.

@@ -11,7 +11,7 @@ pub mod triage;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Input, OperatorAct, Reading, Value};
+use headwater_engine::reading::{Input, KeyMethod, OperatorAct, Reading, Value};
 use headwater_engine::{Baselines, Engine, Snapshot, Subject};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -159,6 +159,14 @@ impl App {
         let component = shard.component_of();
         let (_, target) = self.redis.iter().find(|(subject, _)| *subject == component)?;
         target.scan(shard, budget)
+    }
+
+    /// Starts a search for hot keys of one shard; `None` when no Redis target knows that shard. Whoever calls it has been
+    /// told the way's cost and has said yes.
+    pub fn search(&self, shard: &Subject, method: KeyMethod) -> Option<ScanHandle> {
+        let component = shard.component_of();
+        let (_, target) = self.redis.iter().find(|(subject, _)| *subject == component)?;
+        target.search(shard, method)
     }
 
     /// Healthy values learned in this run, or `None` when anything was pending or firing in it.

@@ -119,12 +119,11 @@ fn event() -> impl Strategy<Value = Event> {
         let key = RemoteText::new("big");
         let kind = RemoteText::new("hash");
         Event::Scan(Scan {
-            node: shard.instance("10.0.0.1:6379"),
-            shard,
             scanned: bytes,
             total: 1,
             state: ScanState::Complete,
             biggest: vec![KeySize { key, slot: 3, kind, bytes, elements }],
+            ..Scan::begun(shard.clone(), shard.instance("10.0.0.1:6379"))
         })
     });
     prop_oneof![

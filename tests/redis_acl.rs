@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use headwater::sources::Outlet;
 use headwater::sources::redis::allowed::acl_line;
+use headwater::sources::redis::info::Info;
 use headwater::sources::redis::{RedisSpec, RedisTarget, ScanBudget, probe};
 use headwater_engine::reading::{Event, Reading, ScanState};
 use headwater_engine::{Kind, Subject, metric};
@@ -11,10 +12,8 @@ use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of};
 use tokio_util::sync::CancellationToken;
 
 fn allow_watcher(server: &Server) {
-    let version = server.info("redis_version");
-    let mut parts = version.split('.').map(|part| part.parse().expect("a version is made of numbers"));
-    let version = (parts.next().expect("a major version"), parts.next().expect("a minor version"));
-    let line = acl_line("watcher", version).replace(">PASSWORD", ">word");
+    let info: String = server.run(&["INFO", "server"]);
+    let line = acl_line("watcher", Info::parse(&info).release(), false).replace(">PASSWORD", ">word");
     server.run::<()>(&line.split(' ').collect::<Vec<_>>());
 }
 

@@ -12,7 +12,9 @@ use crate::panel::{PANELS, Panel, View};
 /// The keys that hints name in the tests of panels.
 pub(crate) fn keys() -> Keymap {
     let key = |text: &str| Stroke::parse(text).unwrap();
-    let digits = (0..PANELS.len()).map(|place| (key(&format!("{}", place + 1)), Command::Show(place)));
+    // One character each, in the order of the table: 1 to 9, then A, B, ...
+    let signs = ('1'..='9').chain('A'..='Z').map(|sign| key(&sign.to_string()));
+    let digits = signs.zip((0..PANELS.len()).map(Command::Show));
     let actions = [
         ("enter", Action::Open),
         ("b", Action::Scan),

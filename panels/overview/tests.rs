@@ -172,12 +172,10 @@ fn with_scan(scan: Option<ScanState>) -> Arc<Snapshot> {
     let snapshot = World::after(Trouble::FullLink, 45);
     let shard = subject("redis/features#2");
     let scans = scan.map(|state| Scan {
-        shard: shard.clone(),
-        node: shard.instance("10.0.3.15:6379"),
         scanned: 1_000,
         total: 4_000,
         state,
-        biggest: vec![],
+        ..Scan::begun(shard.clone(), shard.instance("10.0.3.15:6379"))
     });
     let scans_wanted = if scans.is_none() { vec![shard] } else { vec![] };
     let mut report = (*snapshot.report).clone();

@@ -16,7 +16,7 @@ fn panels_open_by_key_by_name_and_in_turn() {
     assert_eq!(desk.screen.name(), "shards");
     assert!(desk.drawn(80, 24).contains("gamma"));
     desk.press("tab tab");
-    assert_eq!(desk.screen.name(), "runbook");
+    assert_eq!(desk.screen.name(), "keys");
     desk.press("shift-tab");
     assert_eq!(desk.screen.name(), "slow-log");
     desk.press(": r u l enter");

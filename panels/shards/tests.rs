@@ -32,7 +32,7 @@ fn scan(state: ScanState) -> Scan {
         elements: Some(1_799_900),
     };
     let shard = cluster().shard(2);
-    Scan { shard, node: node(2, false), scanned: 12_400, total: 50_000, state, biggest: vec![key] }
+    Scan { scanned: 12_400, total: 50_000, state, biggest: vec![key], ..Scan::begun(shard, node(2, false)) }
 }
 
 fn told(world: &mut World, event: Event) {

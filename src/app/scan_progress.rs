@@ -68,14 +68,7 @@ mod tests {
     #[test]
     fn a_scan_is_told_at_its_start_and_once_at_its_end() {
         let shard: Subject = "redis/features#1".parse().unwrap();
-        let scan = |state| Scan {
-            shard: shard.clone(),
-            node: shard.clone(),
-            scanned: 1,
-            total: 4,
-            state,
-            biggest: vec![],
-        };
+        let scan = |state| Scan { scanned: 1, total: 4, state, ..Scan::begun(shard.clone(), shard.clone()) };
         let mut progress = ScanProgress::default();
         assert_eq!(
             progress.line(&scan(ScanState::Running)).as_deref(),

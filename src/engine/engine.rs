@@ -215,7 +215,21 @@ impl Engine {
             topologies: frame.topologies,
             sources: frame.sources,
             signals,
-            scans: self.world.scans().cloned().collect(),
+            scans: self.world.keyspace().scans().cloned().collect(),
+            searches: self.world.keyspace().searches().cloned().collect(),
+            key_sizes: self
+                .world
+                .keyspace()
+                .all_sizes()
+                .map(|(node, sizes)| (node.clone(), sizes.clone()))
+                .collect(),
+            large_commands: self
+                .world
+                .keyspace()
+                .all_large()
+                .map(|(node, one)| (node.clone(), one.clone()))
+                .collect(),
+            views: self.world.all_views().cloned().collect(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
             scans_wanted: frame.scans_wanted.to_vec(),
             acts: Arc::clone(&self.acts),

@@ -156,7 +156,8 @@ impl From<MetricName> for String {
 }
 
 /// What Headwater notes about its own asking: a source that tells only these has told nothing of its target.
-pub const OWN_COST: &[Metric] = &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, SCRAPE_BYTES, SCRAPE_TIME];
+pub const OWN_COST: &[Metric] =
+    &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, REDIS_OUR_HITS, SCRAPE_BYTES, SCRAPE_TIME];
 
 macro_rules! metrics {
     ($($id:ident $name:literal $form:ident $unit:ident $bad:ident $help:literal)*) => {
@@ -182,6 +183,8 @@ metrics! {
     REDIS_COMMANDS "redis.commands" Counter PerSecond Neither "commands processed: total_commands_processed"
     REDIS_COMMAND_CALLS "redis.command.calls" Counter PerSecond Neither "calls of one command (part = command): commandstats calls"
     REDIS_COMMAND_TIME "redis.command.time" Counter Ratio High "share of time in one command (part = command): commandstats usec"
+    REDIS_COMMAND_DURATION "redis.command.duration" Histogram Seconds High "time in one call of a command (part = command), of the few that cost most: LATENCY HISTOGRAM"
+    REDIS_LATENCY_EVENT "redis.latency.event" Gauge Seconds High "the last stall of one kind (part = kind) that the server's own monitor saw: LATENCY LATEST"
     REDIS_NET_IN "redis.net.input" Counter BytesPerSecond High "bytes received from clients: total_net_input_bytes"
     REDIS_NET_OUT "redis.net.output" Counter BytesPerSecond High "bytes sent to clients: total_net_output_bytes"
     REDIS_NET_REPL_IN "redis.net.replication_input" Counter BytesPerSecond High "bytes received for replication: total_net_repl_input_bytes"
@@ -190,6 +193,8 @@ metrics! {
     REDIS_MISSES "redis.keyspace.misses" Counter PerSecond High "failed key look-ups: keyspace_misses"
     REDIS_EXPIRED "redis.keys.expired" Counter PerSecond Neither "keys expired: expired_keys"
     REDIS_EXPIRE_CAPPED "redis.expire.time_cap_reached" Counter PerSecond High "expiry cycles cut short: expired_time_cap_reached_count"
+    REDIS_EXPIRE_TIME "redis.expire.time" Counter Ratio High "share of time in expiry cycles: expire_cycle_cpu_milliseconds"
+    REDIS_EXPIRE_STALE "redis.expire.stale" Gauge Ratio High "share of keys with an expiry that have expired and are still there: expired_stale_perc"
     REDIS_EVICTED "redis.keys.evicted" Counter PerSecond High "keys evicted: evicted_keys"
     REDIS_CLIENTS "redis.clients.connected" Gauge Count High "client connections: connected_clients + connected_slaves + cluster_connections"
     REDIS_CLIENTS_BLOCKED "redis.clients.blocked" Gauge Count High "clients in a blocking command: blocked_clients"
@@ -199,17 +204,34 @@ metrics! {
     REDIS_MEMORY "redis.memory.used" Gauge Bytes High "bytes allocated: used_memory"
     REDIS_MEMORY_RSS "redis.memory.rss" Gauge Bytes High "resident bytes: used_memory_rss"
     REDIS_MEMORY_MAX "redis.memory.max" Gauge Bytes Neither "memory limit: maxmemory, absent when there is none"
+    REDIS_MEMORY_EVICTS "redis.memory.evicts" Gauge Ratio Neither "1 where keys may be evicted at the memory limit, 0 where writes fail: maxmemory_policy"
+    REDIS_MEMORY_CLIENTS "redis.memory.clients" Gauge Bytes High "bytes in buffers of clients: mem_clients_normal"
+    REDIS_MEMORY_OVERHEAD "redis.memory.overhead" Gauge Bytes High "bytes that hold no data: used_memory_overhead"
+    REDIS_FRAGMENTATION "redis.memory.fragmentation" Gauge Ratio High "bytes held by the allocator over bytes in use: allocator_frag_ratio"
     REDIS_KEYS "redis.keys" Gauge Count Neither "keys in all databases: keyspace"
+    REDIS_KEYS_VOLATILE "redis.keys.volatile" Gauge Count Neither "keys that have an expiry: keyspace expires"
     REDIS_ERRORS "redis.errors" Counter PerSecond High "error replies of one kind (part = error word): errorstats"
     REDIS_SLOW "redis.slowlog.entries" Counter PerSecond High "new slow-log entries, our own and admin commands excluded: SLOWLOG ids"
     REDIS_SLOW_THRESHOLD "redis.slowlog.threshold" Gauge Seconds Neither "execution time from which on commands enter the slow log, below 0 when it is off: slowlog-log-slower-than"
     REDIS_FORKS "redis.forks" Counter PerSecond Neither "forks since start: total_forks"
     REDIS_FORK_TIME "redis.fork.last" Gauge Seconds High "duration of the last fork: latest_fork_usec"
+    REDIS_SAVING "redis.persistence.saving" Gauge Ratio Neither "1 while a child saves: rdb_bgsave_in_progress or aof_rewrite_in_progress"
+    REDIS_SAVE_OK "redis.persistence.ok" Gauge Ratio Low "1 where the last save, rewrite and append went well: rdb_last_bgsave_status, aof_last_bgrewrite_status, aof_last_write_status"
+    REDIS_COW "redis.persistence.copied" Gauge Bytes High "bytes copied for the child that saves: current_cow_size"
+    REDIS_FSYNC_DELAYED "redis.persistence.fsync_delayed" Counter PerSecond High "appends that waited for the disk: aof_delayed_fsync"
+    REDIS_LOADING "redis.loading" Gauge Ratio High "1 while the server loads its data and answers no reads: loading"
     REDIS_REPLICATION_UP "redis.replication.link_up" Gauge Ratio Low "1 while a replica's link to its primary is up: master_link_status"
     REDIS_REPLICATION_LAG "redis.replication.lag" Gauge Seconds High "seconds since a replica heard its primary: master_last_io_seconds_ago"
+    REDIS_REPLICATION_DOWN "redis.replication.down_for" Gauge Seconds High "how long a replica's link to its primary has been down: master_link_down_since_seconds"
+    REDIS_SYNCING "redis.replication.syncing" Gauge Ratio High "1 while a replica copies the whole data: master_sync_in_progress"
+    REDIS_REPLICAS "redis.replication.replicas" Gauge Count Low "replicas that are connected to a primary: connected_slaves"
+    REDIS_REPLICA_LAG "redis.replication.replica_lag" Gauge Seconds High "seconds since a replica (part = its address) confirmed, as its primary counts: slaveN lag"
+    REDIS_REPLICA_BEHIND "redis.replication.replica_behind" Gauge Bytes High "bytes that a replica (part = its address) is behind: master_repl_offset - slaveN offset"
+    REDIS_FULL_SYNCS "redis.replication.full_syncs" Counter PerSecond High "copies of the whole data to a replica: sync_full"
     REDIS_UPTIME "redis.uptime" Gauge Seconds Neither "seconds since start: uptime_in_seconds"
     REDIS_OUR_COMMANDS "redis.observer.commands" Counter PerSecond Neither "commands that Headwater itself sent to this node"
     REDIS_OUR_BYTES "redis.observer.bytes" Counter BytesPerSecond Neither "bytes that Headwater itself exchanged with this node"
+    REDIS_OUR_HITS "redis.observer.hits" Counter PerSecond Neither "look-ups that Headwater itself added to this node's hits"
 
     // A service that answers requests.
     REQUEST_DURATION "http.server.request.duration" Histogram Seconds High "time to answer a request, as the server sees it"
@@ -225,6 +247,9 @@ metrics! {
     POOL_PENDING "db.client.connection.pending_requests" Gauge Count High "threads or tasks waiting for a pooled connection"
     POOL_USED "db.client.connection.count" Gauge Count High "pooled connections in use"
     POOL_MAX "db.client.connection.max" Gauge Count Neither "size of the connection pool"
+    POOL_TIMEOUTS "db.client.connection.timeouts" Counter PerSecond High "waits for a pooled connection that were given up"
+    POOL_WAIT "db.client.connection.wait_time" Histogram Seconds High "time waited for a pooled connection"
+    DB_TIMEOUTS "db.client.operation.timeouts" Counter PerSecond High "operations of a data store that their client gave up waiting for"
 
     // A queue with its batcher.
     QUEUE_WAITING "queue.waiting" Gauge Count High "requests waiting for a place in a batch"

@@ -51,6 +51,7 @@ mod tests {
             fault: fault.map(|kind| (Moment(8_000), Fault { kind, message: "gone".into() })),
             dialects: vec![],
             unavailable: vec![],
+            offers: vec![],
         }
     }
 

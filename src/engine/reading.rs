@@ -3,6 +3,9 @@
 mod act;
 mod call;
 mod change;
+mod cluster_view;
+mod hot;
+mod key;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +15,11 @@ use serde::{Deserialize, Serialize};
 pub use act::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
 pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
+pub use cluster_view::ClusterView;
+pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, SlotHeat};
+pub use key::{
+    Expiries, ExpirySecond, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan, ScanState, SizeBin,
+};
 
 use crate::histogram::Histogram;
 use crate::metric::MetricName;
@@ -112,6 +120,16 @@ pub enum Event {
     SlowCommand(SlowCommand),
     /// How far a scan has come, with what it has found.
     Scan(Scan),
+    /// How far a search for hot keys has come, with what it has found.
+    HotSearch(HotSearch),
+    /// Which ways to find hot keys this node offers; replaces what it told before.
+    Offers(Vec<MethodOffer>),
+    /// How many keys of which size this node has, as the server itself counts them.
+    KeySizes(KeySizes),
+    /// A command whose request or reply was large, as the server logged it.
+    LargeCommand(LargeCommand),
+    /// The cluster as this node sees it.
+    ClusterView(ClusterView),
     /// The dialects that a metrics endpoint speaks.
     Dialects(Vec<RemoteText>),
     /// A command or a page that this target does not offer, with the reason; costs only what needs it.
@@ -203,59 +221,6 @@ pub struct SlowCommand {
     pub client: RemoteText,
     /// Whether it is Headwater's own or an administrator's command; such entries convict nobody.
     pub excluded: bool,
-}
-
-/// The state of a scan for big keys.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scan {
-    /// The shard that is scanned.
-    pub shard: Subject,
-    /// The node that answers.
-    pub node: Subject,
-    /// Keys looked at.
-    pub scanned: u64,
-    /// Keys there were when the scan began.
-    pub total: u64,
-    /// How it stands.
-    pub state: ScanState,
-    /// The biggest keys so far, biggest first, at most a few dozen.
-    pub biggest: Vec<KeySize>,
-}
-
-/// How a scan stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScanState {
-    /// Going on.
-    Running,
-    /// Paused by the operator.
-    Paused,
-    /// Every key was looked at.
-    Complete,
-    /// Ended early, for this reason.
-    Stopped(RemoteText),
-}
-
-impl ScanState {
-    /// Whether no more is to come.
-    pub fn has_ended(&self) -> bool {
-        matches!(self, Self::Complete | Self::Stopped(_))
-    }
-}
-
-/// One key with its size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct KeySize {
-    /// The key's name.
-    pub key: RemoteText,
-    /// Its slot; 0 in a standalone server.
-    pub slot: u16,
-    /// `string`, `hash`, ...
-    pub kind: RemoteText,
-    /// Bytes by MEMORY USAGE.
-    pub bytes: u64,
-    /// Elements of a collection; bytes of a string's value.
-    pub elements: Option<u64>,
 }
 
 /// Something that could not be read.

@@ -7,7 +7,10 @@ use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::metric::Metric;
 use crate::reach::{all_silent_since, is_target};
-use crate::reading::{Change, OperatorAct, Scan, SlowCommand, Topology};
+use crate::reading::{
+    Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
+    Topology,
+};
 use crate::report::{Note, Report};
 use crate::settings::Settings;
 use crate::signal::Signal;
@@ -46,6 +49,14 @@ pub struct Snapshot {
     pub signals: Vec<Signal>,
     /// Scans for big keys, one a shard.
     pub scans: Vec<Scan>,
+    /// Searches for hot keys, the newest of each shard and way.
+    pub searches: Vec<HotSearch>,
+    /// How many keys of which size each node has that counts them.
+    pub key_sizes: Vec<(Subject, KeySizes)>,
+    /// Commands with large requests or replies, with the node that logged each.
+    pub large_commands: Vec<(Subject, LargeCommand)>,
+    /// What each node of a cluster last said of the whole, with when.
+    pub views: Vec<(Moment, ClusterView)>,
     /// Newest entries of all slow logs with the node they came from, newest first.
     pub slow_commands: Arc<[(Subject, SlowCommand)]>,
     /// Shards on which a big-key scan would tell more; the application decides whether to run it.
@@ -94,6 +105,10 @@ impl Snapshot {
             sources: Arc::default(),
             signals: vec![],
             scans: vec![],
+            searches: vec![],
+            key_sizes: vec![],
+            large_commands: vec![],
+            views: vec![],
             slow_commands: Arc::default(),
             scans_wanted: vec![],
             acts: Arc::default(),
@@ -188,6 +203,8 @@ pub struct SourceState {
     pub dialects: Vec<RemoteText>,
     /// What it does not offer, with the reason.
     pub unavailable: Vec<(RemoteText, RemoteText)>,
+    /// Which ways to find out about keys it offers; empty until it was asked.
+    pub offers: Vec<MethodOffer>,
 }
 
 #[cfg(test)]
@@ -222,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_past_has_its_own_nodes_and_usual_values_and_no_scans() {
-        use crate::reading::{Event, Node, NodeHealth, Scan, ScanState, Shard};
+        use crate::reading::{Event, Node, NodeHealth, Scan, Shard};
         let mut engine = Engine::new(Settings::default(), Baselines::default());
         let cluster: Subject = "redis/a".parse().unwrap();
         let shard = cluster.shard(0);
@@ -253,14 +270,7 @@ mod tests {
         take(0, Some(Event::Topology(topology("h:1"))));
         (1..60).for_each(|second| take(second, None));
         take(60, Some(Event::Topology(topology("h:2"))));
-        let scan = Scan {
-            shard: shard.clone(),
-            node: shard.instance("h:2"),
-            scanned: 1,
-            total: 2,
-            state: ScanState::Running,
-            biggest: vec![],
-        };
+        let scan = Scan { scanned: 1, total: 2, ..Scan::begun(shard.clone(), shard.instance("h:2")) };
         take(61, Some(Event::Scan(scan)));
         let now = engine.snapshot().unwrap();
         let then = now.back_to(Moment(10_000)).unwrap();

@@ -63,6 +63,7 @@ mod tests {
             fault: fault.map(|fault| (Moment(0), fault)),
             dialects: vec![],
             unavailable: vec![],
+            offers: vec![],
         }
     }
 

@@ -70,7 +70,7 @@ pub fn scans_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
         let in_question = BIG_KEY_TROUBLES.contains(&suspect.rule.as_str()) && suspect.until.is_none();
         if in_question
             && suspect.subject.shard_index().is_some()
-            && scene.world.scan(&suspect.subject, scene.now).is_none()
+            && scene.world.keyspace().scan(&suspect.subject, scene.now).is_none()
         {
             wanted.insert(suspect.subject.clone());
         }

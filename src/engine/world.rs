@@ -2,29 +2,27 @@
 
 mod changes;
 mod consequences;
+mod keyspace;
 mod shapes;
 mod slow_log;
 mod teller;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use changes::Changes;
 pub use consequences::Consequences;
+pub(crate) use keyspace::Keyspace;
 use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
 use crate::metric::{MetricName, OWN_COST};
-use crate::reading::{Call, Change, Event, Fault, FaultKind, Reading, Scan, Shard, Topology};
+use crate::reading::{Call, Change, ClusterView, Event, Fault, FaultKind, Reading, Shard, Topology};
 use crate::settings::Settings;
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
-
-/// Keys come and go: after this long a scan tells what was, not what is.
-const SCAN_SPEAKS_FOR: Duration = Duration::from_secs(900);
 
 /// Everything that is known apart from numbers.
 #[derive(Debug, Default)]
@@ -36,8 +34,10 @@ pub struct World {
     /// The nodes of each deployment by their host.
     hosts: BTreeMap<Subject, BTreeMap<String, Vec<Subject>>>,
     slow: SlowLogs,
-    /// The newest scan of each shard, with when it last told anything.
-    scans: BTreeMap<Subject, (Moment, Scan)>,
+    /// What is known of keys.
+    keyspace: Keyspace,
+    /// The newest view of each node of a cluster.
+    views: BTreeMap<Subject, (Moment, ClusterView)>,
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
     /// The calls that each import knows.
@@ -62,6 +62,7 @@ impl World {
             fault: None,
             dialects: vec![],
             unavailable: vec![],
+            offers: vec![],
         });
         if let Some(fault) = reading.faults.first() {
             let since = match &state.fault {
@@ -132,8 +133,17 @@ impl World {
             }
             Event::Restarted => consequences.restarted = true,
             Event::SlowCommand(command) => self.slow.take(source, command, clocks_apart_ms),
-            Event::Scan(scan) => {
-                self.scans.insert(scan.shard.clone(), (at, scan.clone()));
+            Event::Scan(scan) => self.keyspace.take_scan(at, scan),
+            Event::HotSearch(search) => self.keyspace.take_search(at, search),
+            Event::KeySizes(sizes) => self.keyspace.take_sizes(source, at, sizes),
+            Event::LargeCommand(command) => self.keyspace.take_large(source, command, clocks_apart_ms),
+            Event::ClusterView(view) => {
+                self.views.insert(view.node.clone(), (at, view.clone()));
+            }
+            Event::Offers(offers) => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.offers.clone_from(offers);
+                }
             }
             Event::Dialects(dialects) => {
                 if let Some(state) = self.sources.get_mut(source) {
@@ -227,14 +237,20 @@ impl World {
         &self.slow
     }
 
-    /// The newest scan of a shard, if it is young enough to speak of the present.
-    pub fn scan(&self, shard: &Subject, now: Moment) -> Option<&Scan> {
-        self.scans.get(shard).filter(|(at, _)| now.since(*at) <= SCAN_SPEAKS_FOR).map(|(_, scan)| scan)
+    /// What is known of keys.
+    pub fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
     }
 
-    /// The newest scan of every scanned shard.
-    pub fn scans(&self) -> impl Iterator<Item = &Scan> {
-        self.scans.values().map(|(_, scan)| scan)
+    /// What each node of a deployment says of the whole, with when it said so; a node that says nothing any more keeps
+    /// its last word until it leaves the deployment.
+    pub fn views(&self, cluster: &Subject) -> impl Iterator<Item = &(Moment, ClusterView)> {
+        cluster.within(&self.views).map(|(_, view)| view)
+    }
+
+    /// What each node of every deployment says of the whole.
+    pub fn all_views(&self) -> impl Iterator<Item = &(Moment, ClusterView)> {
+        self.views.values()
     }
 
     /// When there last was a number about `subject` or a part of it.
@@ -276,6 +292,8 @@ fn tells_of_target(metric: &MetricName) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
     use crate::reading::{SlowCommand, Value};

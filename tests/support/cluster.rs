@@ -1,6 +1,6 @@
 //! A cluster of real servers.
 
-use crate::{Server, wait_until};
+use crate::{Server, ServerRelease, wait_until};
 
 /// Primaries in the order of their slots, each with its replicas.
 #[derive(Debug)]
@@ -25,11 +25,20 @@ impl Cluster {
     /// # Panics
     /// When it does not come about.
     pub fn start_with(shards: u16, replicas_each: u16, more: &[&str]) -> Self {
+        Self::start_release(ServerRelease::Installed, shards, replicas_each, more)
+    }
+
+    /// Starts a cluster of servers of this release.
+    ///
+    /// # Panics
+    /// When there is no such server or the cluster does not come about.
+    pub fn start_release(release: ServerRelease, shards: u16, replicas_each: u16, more: &[&str]) -> Self {
         let own = ["--cluster-enabled", "yes", "--cluster-port", "%PORT%", "--cluster-node-timeout", "2000"];
         let options =
             [&own[..], &["--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0"], more]
                 .concat();
-        let start = |count: u16| (0..count).map(|_| Server::start(&options)).collect::<Vec<_>>();
+        let start =
+            |count: u16| (0..count).map(|_| Server::start_release(release, &options)).collect::<Vec<_>>();
         let cluster = Self { primaries: start(shards), replicas: start(shards * replicas_each) };
         let bound = |shard: u16| u32::from(shard) * 16_384 / u32::from(shards);
         for (shard, server) in (0..).zip(&cluster.primaries) {

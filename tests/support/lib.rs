@@ -6,6 +6,7 @@ mod cluster;
 pub mod http;
 pub mod oracle;
 mod readings;
+mod release;
 mod server;
 pub mod terminal;
 
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use cluster::Cluster;
 pub use readings::{Readings, node_at, value_of};
+pub use release::ServerRelease;
 pub use server::Server;
 
 /// How long a condition may take to come true on a machine that is busy with other tests.

@@ -10,9 +10,12 @@ use redis::{FromRedisValue, RedisResult};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::ServerRelease;
+
 /// A running server; killed when dropped.
 #[derive(Debug)]
 pub struct Server {
+    release: ServerRelease,
     process: Child,
     port: u16,
     options: Vec<String>,
@@ -26,14 +29,22 @@ impl Server {
     /// # Panics
     /// When `redis-server` is not in PATH or does not start.
     pub fn start(options: &[&str]) -> Self {
+        Self::start_release(ServerRelease::Installed, options)
+    }
+
+    /// Starts a server of this release, with options as for [`Server::start`].
+    ///
+    /// # Panics
+    /// When there is no such server or it does not start.
+    pub fn start_release(release: ServerRelease, options: &[&str]) -> Self {
         // Somebody else may take a free port first: then another one is tried.
         for _ in 0..5 {
             let port = free_port();
             let options: Vec<_> =
                 options.iter().map(|option| option.replace("%PORT%", &free_port().to_string())).collect();
             let folder = TempDir::new().expect("a temporary folder can be made");
-            let process = launch(port, &options, folder.path());
-            let mut server = Self { process, port, options, folder };
+            let process = launch(release, port, &options, folder.path());
+            let mut server = Self { release, process, port, options, folder };
             if server.wait_for_port() {
                 return server;
             }
@@ -129,7 +140,7 @@ impl Server {
         self.kill();
         let deadline = Instant::now() + crate::PATIENCE;
         loop {
-            self.process = launch(self.port, &self.options, self.folder.path());
+            self.process = launch(self.release, self.port, &self.options, self.folder.path());
             if self.wait_for_port() {
                 return;
             }
@@ -177,12 +188,12 @@ impl Drop for Server {
     }
 }
 
-fn launch(port: u16, options: &[String], folder: &Path) -> Child {
+fn launch(release: ServerRelease, port: u16, options: &[String], folder: &Path) -> Child {
     let log = File::create(folder.join("log")).expect("a log can be written");
     // Empty, and read first: a Sentinel insists on a file that it can write to.
     let configuration = folder.join("redis.conf");
     File::options().append(true).create(true).open(&configuration).expect("a configuration can be written");
-    Command::new("redis-server")
+    Command::new(release.program())
         .arg(configuration)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
         .args(options)
@@ -191,7 +202,7 @@ fn launch(port: u16, options: &[String], folder: &Path) -> Child {
         .stdout(log)
         .stderr(Stdio::null())
         .spawn()
-        .expect("redis-server is in PATH: install it, these tests need the real thing")
+        .expect("the server can be run: scripts/test installs it, these tests need the real thing")
 }
 
 fn free_port() -> u16 {

@@ -46,7 +46,7 @@ fn what_a_demo_says_of_itself_stands_once_and_whole() {
     let mut desk = Rehearsal::after(3);
     let text = "demo: a recording of the hot-shard lab, because redis-server is not in PATH";
     desk.status.demo = Some(text.into());
-    for (width, below_head) in [(80, 1), (160, 0)] {
+    for (width, below_head) in [(80, 1), (180, 0)] {
         let drawn = desk.drawn(width, 24);
         assert_eq!(drawn.matches(text).count(), 1, "{width}: {drawn}");
         assert_eq!(drawn.matches("demo:").count(), 1, "{width}: {drawn}");
@@ -95,7 +95,7 @@ fn help_is_made_from_the_tables() {
     │s                   sort by the next column                                   │
     │S                   turn the order of the rows round                          │
     │                                                                              │
-    └ rows 1-19 of 95   up down: scroll   esc: close ──────────────────────────────┘
+    └ rows 1-19 of 97   up down: scroll   esc: close ──────────────────────────────┘
     ");
     let mut seen = String::new();
     for _ in 0..12 {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hot::KeyMethod;
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -29,6 +30,13 @@ pub enum ActKind {
     Step(StepAct),
     /// A scan of this shard for big keys was allowed.
     Scan(Subject),
+    /// A search of this shard for hot keys was allowed.
+    Search {
+        /// The shard.
+        shard: Subject,
+        /// The way that was allowed.
+        method: KeyMethod,
+    },
     /// The operator says that he took this action on this subject; Headwater itself changes nothing.
     Remedy {
         /// On what.
@@ -102,7 +110,7 @@ impl ActKind {
         match self {
             Self::Mark(text) => Self::Mark(change(text)),
             Self::Note(text) => Self::Note(change(text)),
-            unspoken @ (Self::Runbook(_) | Self::Scan(_)) => unspoken,
+            unspoken @ (Self::Runbook(_) | Self::Scan(_) | Self::Search { .. }) => unspoken,
             Self::Remedy { subject, text } => Self::Remedy { subject, text: change(text) },
             Self::Step(step) => {
                 let answer = match step.answer {

@@ -31,7 +31,7 @@ pub enum NoteKind {
     Step,
     /// An action that the operator took.
     Remedy,
-    /// A scan for big keys that the operator allowed.
+    /// A scan for big keys or a search for hot keys that the operator allowed.
     Scan,
 }
 
@@ -46,6 +46,10 @@ impl Note {
             ActKind::Remedy { subject, text } => (NoteKind::Remedy, format!("{subject}: {text}")),
             ActKind::Scan(shard) => {
                 (NoteKind::Scan, format!("big keys were looked for on {shard}: reads only"))
+            }
+            ActKind::Search { shard, method } => {
+                let row = method.row();
+                (NoteKind::Scan, format!("hot keys were looked for on {shard} by {}: {}", row.name, row.cost))
             }
         };
         Self { at: act.at, kind, text }

@@ -60,7 +60,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if !scene.findings.stirring(TROUBLES, shard) {
         return Judgement::Clear("the shard is not in trouble, so its keys are not in question".to_owned());
     }
-    let Some(scan) = scene.world.scan(shard, scene.now) else {
+    let Some(scan) = scene.world.keyspace().scan(shard, scene.now) else {
         return Judgement::Unknown("no scan of its keys yet".to_owned());
     };
     let is_big = |key: &&KeySize| {

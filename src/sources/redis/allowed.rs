@@ -3,9 +3,13 @@
 //! All of them read. There is no other way to a server than a [`Command`], and the ACL lines that users are told
 //! to set are made from the same table.
 
+mod list;
+
 use redis::Cmd;
 
 use super::slowlog::OUR_CLIENT_NAME;
+use list::acl_rule;
+pub use list::{ALLOWED, AllowedRow, Release, acl_line};
 
 /// A command with its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,38 @@ pub enum Command<'a> {
     Type(&'a [u8]),
     /// The length command of a type.
     Length(Length, &'a [u8]),
+    /// PTTL of a key; it adds to the hits.
+    Pttl(&'a [u8]),
+    /// OBJECT FREQ of a key; it adds to the hits, and needs a policy of the LFU kind.
+    ObjectFreq(&'a [u8]),
+    /// CLUSTER INFO.
+    ClusterInfo,
+    /// CLUSTER SLOT-STATS ordered by a metric, with a limit (Redis 8.2, Valkey 8.0).
+    ClusterSlotStats(&'a str, u32),
+    /// CLUSTER GETKEYSINSLOT: some keys of a slot.
+    ClusterKeysInSlot(u16, u32),
+    /// LATENCY LATEST.
+    LatencyLatest,
+    /// LATENCY HISTOGRAM of some commands (7.0 and later).
+    LatencyHistogram(&'a [&'a str]),
+    /// COMMANDLOG GET with a count and a type (Valkey 8.1 and later).
+    CommandlogGet(u32, &'a str),
+    /// HOTKEYS GET: what the server counted.
+    HotkeysGet,
+    /// HOTKEYS START, with the count of keys, how long in seconds, and one of how many commands is looked at; only
+    /// after an explicit yes.
+    HotkeysStart {
+        /// Keys that are kept.
+        count: u32,
+        /// Seconds after which the server stops by itself.
+        seconds: u32,
+        /// One of so many commands is looked at.
+        sample: u32,
+    },
+    /// HOTKEYS STOP: ends a count that we started.
+    HotkeysStop,
+    /// MONITOR; only after an explicit yes.
+    Monitor,
 }
 
 /// A text that is not shown by debug output.
@@ -110,6 +146,18 @@ impl Command<'_> {
             Self::MemoryUsage(_) => "MEMORY USAGE",
             Self::Type(_) => "TYPE",
             Self::Length(length, _) => length.command(),
+            Self::Pttl(_) => "PTTL",
+            Self::ObjectFreq(_) => "OBJECT FREQ",
+            Self::ClusterInfo => "CLUSTER INFO",
+            Self::ClusterSlotStats(..) => "CLUSTER SLOT-STATS",
+            Self::ClusterKeysInSlot(..) => "CLUSTER GETKEYSINSLOT",
+            Self::LatencyLatest => "LATENCY LATEST",
+            Self::LatencyHistogram(_) => "LATENCY HISTOGRAM",
+            Self::CommandlogGet(..) => "COMMANDLOG GET",
+            Self::HotkeysGet => "HOTKEYS GET",
+            Self::HotkeysStart { .. } => "HOTKEYS START",
+            Self::HotkeysStop => "HOTKEYS STOP",
+            Self::Monitor => "MONITOR",
         }
     }
 
@@ -132,60 +180,38 @@ impl Command<'_> {
             Self::SlowlogGet(count) => cmd.arg(count),
             Self::ConfigGet(name) => cmd.arg(name),
             Self::Scan(cursor, count) => cmd.arg(cursor).arg("COUNT").arg(count),
-            Self::MemoryUsage(key) | Self::Type(key) | Self::Length(_, key) => cmd.arg(key),
+            Self::MemoryUsage(key)
+            | Self::Type(key)
+            | Self::Length(_, key)
+            | Self::Pttl(key)
+            | Self::ObjectFreq(key) => cmd.arg(key),
+            Self::ClusterSlotStats(metric, limit) => {
+                cmd.arg("ORDERBY").arg(metric).arg("LIMIT").arg(limit).arg("DESC")
+            }
+            Self::ClusterKeysInSlot(slot, count) => cmd.arg(slot).arg(count),
+            Self::LatencyHistogram(commands) => cmd.arg(commands),
+            Self::CommandlogGet(count, kind) => cmd.arg(count).arg(kind),
+            Self::HotkeysStart { count, seconds, sample } => cmd
+                .arg(&["METRICS", "2", "CPU", "NET", "COUNT"])
+                .arg(count)
+                .arg("DURATION")
+                .arg(seconds)
+                .arg("SAMPLE")
+                .arg(sample),
             Self::Ping
             | Self::ClusterShards
             | Self::ClusterSlots
             | Self::ClusterNodes
+            | Self::ClusterInfo
+            | Self::LatencyLatest
+            | Self::HotkeysGet
+            | Self::HotkeysStop
+            | Self::Monitor
             | Self::DbSize
             | Self::ReadOnly => &mut cmd,
         };
         cmd
     }
-}
-
-/// Every command that may be sent, by name, with the first Redis version that knows it.
-pub const ALLOWED: &[(&str, (u32, u32))] = &[
-    ("AUTH", (6, 0)),
-    ("PING", (6, 0)),
-    ("CLIENT SETNAME", (6, 0)),
-    ("CLIENT NO-EVICT", (7, 0)),
-    ("CLIENT NO-TOUCH", (7, 2)),
-    ("INFO", (6, 0)),
-    ("SLOWLOG GET", (6, 0)),
-    ("CLUSTER SHARDS", (7, 0)),
-    ("CLUSTER SLOTS", (6, 0)),
-    ("CLUSTER NODES", (6, 0)),
-    ("CONFIG GET", (6, 0)),
-    ("DBSIZE", (6, 0)),
-    ("READONLY", (6, 0)),
-    ("SCAN", (6, 0)),
-    ("MEMORY USAGE", (6, 0)),
-    ("TYPE", (6, 0)),
-    ("STRLEN", (6, 0)),
-    ("LLEN", (6, 0)),
-    ("SCARD", (6, 0)),
-    ("ZCARD", (6, 0)),
-    ("HLEN", (6, 0)),
-    ("XLEN", (6, 0)),
-];
-
-/// The ACL SETUSER line for a user that may do just what Headwater does, for a server of this version. From 7.0 on
-/// one unknown subcommand makes the whole line fail, and keys can be for reading alone; before that any subcommand
-/// is taken, and trying one that is not allowed is a refusal even where it does not exist.
-pub fn acl_line(user: &str, version: (u32, u32)) -> String {
-    let is_strict = version >= (7, 0);
-    let keys = if is_strict { "%R~*" } else { "~*" };
-    let rules: Vec<_> = ALLOWED
-        .iter()
-        .filter(|(_, since)| !is_strict || version >= *since)
-        .map(|(name, _)| acl_rule(name))
-        .collect();
-    format!("ACL SETUSER {user} on >PASSWORD {keys} -@all {}", rules.join(" "))
-}
-
-fn acl_rule(name: &str) -> String {
-    format!("+{}", name.to_ascii_lowercase().replace(' ', "|"))
 }
 
 #[cfg(test)]
@@ -212,19 +238,33 @@ mod tests {
             Command::Type(b"k"),
         ];
         commands.extend(LENGTHS.iter().map(|(length, _, _)| Command::Length(*length, b"k")));
+        commands.extend([
+            Command::Pttl(b"k"),
+            Command::ObjectFreq(b"k"),
+            Command::ClusterInfo,
+            Command::ClusterSlotStats("cpu-usec", 8),
+            Command::ClusterKeysInSlot(1, 8),
+            Command::LatencyLatest,
+            Command::LatencyHistogram(&["get"]),
+            Command::CommandlogGet(1, "large-reply"),
+            Command::HotkeysGet,
+            Command::HotkeysStart { count: 10, seconds: 10, sample: 10 },
+            Command::HotkeysStop,
+            Command::Monitor,
+        ]);
         commands
     }
 
     #[test]
     fn the_list_is_exactly_the_commands() {
         let sent: Vec<_> = every_command().iter().map(Command::name).collect();
-        let allowed: Vec<_> = ALLOWED.iter().map(|(name, _)| *name).collect();
+        let allowed: Vec<_> = ALLOWED.iter().map(|row| row.name).collect();
         assert_eq!(sent, allowed);
     }
 
     #[test]
     fn nothing_on_the_list_writes_or_blocks() {
-        for (name, _) in ALLOWED {
+        for AllowedRow { name, .. } in ALLOWED.iter().filter(|row| !row.needs_consent) {
             for banned in
                 ["SET", "DEL", "FLUSH", "KEYS", "MONITOR", "DEBUG", "RESET", "EVAL", "SHUTDOWN", "REWRITE"]
             {
@@ -236,15 +276,19 @@ mod tests {
 
     #[test]
     fn lines_differ_by_version() {
-        let old = acl_line("watcher", (6, 2));
+        let old = acl_line("watcher", Release::redis(6, 2), false);
         assert!(old.contains(" ~* ") && old.contains("+client|no-touch"), "{old}");
-        let strict = acl_line("watcher", (7, 0));
+        let strict = acl_line("watcher", Release::redis(7, 0), false);
         assert!(strict.contains("+client|no-evict") && !strict.contains("no-touch"), "{strict}");
-        let new = acl_line("watcher", (8, 2));
+        let new = acl_line("watcher", Release::redis(8, 2), false);
         assert!(
             new.contains(" %R~* ") && new.contains("+client|no-touch") && new.contains("+memory|usage"),
             "{new}"
         );
+        let valkey = acl_line("watcher", Release::valkey(9, 1), false);
+        assert!(valkey.contains("+commandlog|get") && !valkey.contains("hotkeys"), "{valkey}");
+        assert!(!new.contains("commandlog") && !new.contains("monitor"), "{new}");
+        assert!(acl_line("watcher", Release::redis(8, 2), true).contains("+monitor"));
     }
 
     #[test]

@@ -269,8 +269,9 @@ pub(super) async fn ask_seed(
         let shards = ask_shape(&mut connection, &mut false, deadline).await?;
         return Ok((Report::Cluster { asked_host: dial.host.clone(), shards }, dial, peer));
     }
-    let replicas =
-        |info: &Info<'_>| info.replicas.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect();
+    let replicas = |info: &Info<'_>| {
+        info.replicas.iter().map(|replica| (replica.host.to_owned(), replica.port)).collect()
+    };
     let primary = info.text("master_host").zip(info.text("master_port").and_then(|port| port.parse().ok()));
     let report = match primary {
         None => Report::Standalone { primary: dial.clone(), replicas: replicas(&info) },

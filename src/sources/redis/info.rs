@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::allowed::Release;
+
 /// One INFO reply. Lines that cannot be read are left out and fields that are not there are `None`.
 #[derive(Debug, Default)]
 pub struct Info<'a> {
@@ -12,8 +14,23 @@ pub struct Info<'a> {
     pub errors: Vec<(&'a str, f64)>,
     /// Keys in all databases, when the reply has a keyspace section.
     pub keys: Option<f64>,
-    /// Host and port of each replica that a primary lists.
-    pub replicas: Vec<(&'a str, u16)>,
+    /// Of these, keys that have an expiry.
+    pub volatile_keys: Option<f64>,
+    /// Each replica that a primary lists.
+    pub replicas: Vec<ListedReplica<'a>>,
+}
+
+/// A replica as its primary lists it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ListedReplica<'a> {
+    /// Its host.
+    pub host: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// The replication offset that it confirmed last, in bytes.
+    pub offset: Option<f64>,
+    /// Seconds since it confirmed.
+    pub lag_s: Option<f64>,
 }
 
 /// What one command has cost since the server started.
@@ -35,6 +52,7 @@ impl<'a> Info<'a> {
             if let Some(section) = line.strip_prefix('#') {
                 if section.trim().eq_ignore_ascii_case("keyspace") {
                     info.keys.get_or_insert(0.0);
+                    info.volatile_keys.get_or_insert(0.0);
                 }
             } else if let Some((name, value)) = line.split_once(':') {
                 info.take(name.trim(), value.trim());
@@ -55,13 +73,15 @@ impl<'a> Info<'a> {
         } else if is_numbered(name, "db") {
             if let Some(keys) = part_number(value, "keys") {
                 *self.keys.get_or_insert(0.0) += keys;
+                *self.volatile_keys.get_or_insert(0.0) += part_number(value, "expires").unwrap_or(0.0);
             }
         } else {
             if is_numbered(name, "slave")
                 && let (Some(host), Some(port)) = (part(value, "ip"), part(value, "port"))
                 && let Ok(port) = port.parse()
             {
-                self.replicas.push((host, port));
+                let [offset, lag_s] = ["offset", "lag"].map(|name| part_number(value, name));
+                self.replicas.push(ListedReplica { host, port, offset, lag_s });
             }
             self.fields.entry(name).or_insert(value);
         }
@@ -81,6 +101,19 @@ impl<'a> Info<'a> {
     /// The sum of two fields, when both are there.
     pub fn sum(&self, one: &str, other: &str) -> Option<f64> {
         Some(self.number(one)? + self.number(other)?)
+    }
+
+    /// The release as far as commands differ; a server that does not say is taken for a Redis 7.0.
+    pub fn release(&self) -> Release {
+        let version = |field: &str| {
+            let mut numbers = self.text(field)?.split('.').map(|part| part.parse().ok());
+            Some((numbers.next()??, numbers.next()??))
+        };
+        match version("valkey_version") {
+            Some((major, minor)) => Release::valkey(major, minor),
+            None => version("redis_version")
+                .map_or(Release::redis(7, 0), |(major, minor)| Release::redis(major, minor)),
+        }
     }
 
     /// `cluster`, `standalone` or `sentinel`; forks renamed the field.

@@ -302,7 +302,8 @@ impl NodeSource {
                 }
             }
         } else if info.text("role") == Some("master") && self.board.claim() {
-            let replicas = info.replicas.iter().map(|(host, port)| ((*host).to_owned(), *port)).collect();
+            let replicas =
+                info.replicas.iter().map(|replica| (replica.host.to_owned(), replica.port)).collect();
             self.board.tell(Report::Standalone { primary: self.dial.clone(), replicas });
         }
         Ok(())

@@ -9,7 +9,7 @@ use headwater_engine::{RemoteText, Subject};
 use redis::Value;
 use tokio::time::Instant;
 
-use super::allowed::{Command, acl_line};
+use super::allowed::{Command, Release, acl_line};
 use super::connection::{Access, Connection, Cost, Dial};
 use super::discovery::{ask_seed, dial_of, no_sentinel};
 use super::info::Info;
@@ -71,7 +71,8 @@ pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
                 return steps;
             }
             Err(trouble) => {
-                let denied = (trouble.kind == FaultKind::Denied).then(|| acl_line(user(spec), (7, 0)));
+                let denied = (trouble.kind == FaultKind::Denied)
+                    .then(|| acl_line(user(spec), Release::redis(7, 0), false));
                 steps.push(ProbeStep::new(target, &what, Err(&trouble), denied));
                 if trouble.kind == FaultKind::Auth {
                     return steps;
@@ -96,13 +97,6 @@ fn user(spec: &RedisSpec) -> &str {
     spec.username.as_deref().unwrap_or("default")
 }
 
-/// Major and minor version for the ACL line; forks keep the version that they are compatible with.
-fn version(info: &Info<'_>) -> (u32, u32) {
-    let number = info.text("valkey_version").map_or_else(|| info.text("redis_version"), |_| Some("7.2"));
-    let mut parts = number.unwrap_or("7.0").split('.').map(|part| part.parse().unwrap_or(0));
-    (parts.next().unwrap_or(7), parts.next().unwrap_or(0))
-}
-
 /// Each command that is needed, with what is lost without it.
 async fn ask_everything(
     target: &Subject,
@@ -118,7 +112,7 @@ async fn ask_everything(
     ];
     if info.is_clustered() {
         questions.push((Command::ClusterNodes, "flags and slot owners are not known"));
-        if version(info) >= (7, 0) {
+        if info.release().knows_several_sections() {
             questions.push((Command::ClusterShards, "the announced endpoints are not known"));
         } else {
             questions.push((Command::ClusterSlots, "the announced endpoints are not known"));
@@ -164,8 +158,8 @@ fn question(
         Ok(_) => ProbeStep::new(target, command.name(), Ok("allowed".to_owned()), None),
         Err(trouble) => {
             let trouble = Trouble { message: format!("{}; without it {loss}", trouble.message), ..trouble };
-            let fix =
-                (trouble.code.as_deref() == Some("NOPERM")).then(|| acl_line(user(spec), version(info)));
+            let fix = (trouble.code.as_deref() == Some("NOPERM"))
+                .then(|| acl_line(user(spec), info.release(), false));
             ProbeStep::new(target, command.name(), Err(&trouble), fix)
         }
     }

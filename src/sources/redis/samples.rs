@@ -14,6 +14,9 @@ const COMMANDS_SHOWN: usize = 8;
 /// How many kinds of error are told apart.
 const ERRORS_SHOWN: usize = 16;
 
+/// How many replicas of one primary are told apart.
+const REPLICAS_SHOWN: usize = 16;
+
 /// Counters that are one field.
 const COUNTERS: &[(Metric, &str)] = &[
     (metric::REDIS_COMMANDS, "total_commands_processed"),
@@ -29,6 +32,8 @@ const COUNTERS: &[(Metric, &str)] = &[
     (metric::REDIS_CONNECTIONS, "total_connections_received"),
     (metric::REDIS_REJECTED, "rejected_connections"),
     (metric::REDIS_FORKS, "total_forks"),
+    (metric::REDIS_FULL_SYNCS, "sync_full"),
+    (metric::REDIS_FSYNC_DELAYED, "aof_delayed_fsync"),
 ];
 
 /// Levels that are one field, with the factor to our unit.
@@ -40,6 +45,14 @@ const GAUGES: &[(Metric, &str, f64)] = &[
     (metric::REDIS_FORK_TIME, "latest_fork_usec", 1e-6),
     (metric::REDIS_REPLICATION_LAG, "master_last_io_seconds_ago", 1.0),
     (metric::REDIS_UPTIME, "uptime_in_seconds", 1.0),
+    (metric::REDIS_EXPIRE_STALE, "expired_stale_perc", 0.01),
+    (metric::REDIS_MEMORY_CLIENTS, "mem_clients_normal", 1.0),
+    (metric::REDIS_MEMORY_OVERHEAD, "used_memory_overhead", 1.0),
+    (metric::REDIS_FRAGMENTATION, "allocator_frag_ratio", 1.0),
+    (metric::REDIS_COW, "current_cow_size", 1.0),
+    (metric::REDIS_LOADING, "loading", 1.0),
+    (metric::REDIS_SYNCING, "master_sync_in_progress", 1.0),
+    (metric::REDIS_REPLICATION_DOWN, "master_link_down_since_seconds", 1.0),
 ];
 
 /// Adds every number that the reply has; a field that is absent gives no sample.
@@ -60,7 +73,15 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
     add(reading, node, metric::REDIS_CLIENTS, clients.map(Value::Gauge));
     let limit = info.number("maxmemory").filter(|limit| *limit > 0.0);
     add(reading, node, metric::REDIS_MEMORY_MAX, limit.map(Value::Gauge));
+    let evicts =
+        limit.and(info.text("maxmemory_policy")).map(|policy| f64::from(u8::from(policy != "noeviction")));
+    add(reading, node, metric::REDIS_MEMORY_EVICTS, evicts.map(Value::Gauge));
     add(reading, node, metric::REDIS_KEYS, info.keys.map(Value::Gauge));
+    add(reading, node, metric::REDIS_KEYS_VOLATILE, info.volatile_keys.map(Value::Gauge));
+    let expiring = info.number("expire_cycle_cpu_milliseconds").map(|ms| ms / 1e3);
+    add(reading, node, metric::REDIS_EXPIRE_TIME, expiring.map(Value::Counter));
+    add_persistence(reading, node, info);
+    add_replicas(reading, node, info);
     let link = info.text("master_link_status").map(|status| f64::from(u8::from(status == "up")));
     add(reading, node, metric::REDIS_REPLICATION_UP, link.map(Value::Gauge));
     // Modules and scripts can make up any number of words: those that are replied most often are kept.
@@ -77,6 +98,36 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
             let part = name.to_ascii_uppercase().replace('|', " ");
             reading.part(node, metric::REDIS_COMMAND_CALLS, &part, Value::Counter(command.calls));
             reading.part(node, metric::REDIS_COMMAND_TIME, &part, Value::Counter(command.usec / 1e6));
+        }
+    }
+}
+
+/// Whether a child saves, and whether what was saved last went well.
+fn add_persistence(reading: &mut Reading, node: &Subject, info: &Info<'_>) {
+    let children = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress"];
+    let saving = children.iter().filter_map(|field| info.number(field)).reduce(f64::max);
+    add(reading, node, metric::REDIS_SAVING, saving.map(Value::Gauge));
+    let outcomes = ["rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status"];
+    let went_well = outcomes.iter().filter_map(|field| info.text(field)).map(|word| word == "ok");
+    let all_well = went_well.reduce(|one, other| one && other).map(|well| f64::from(u8::from(well)));
+    add(reading, node, metric::REDIS_SAVE_OK, all_well.map(Value::Gauge));
+}
+
+/// What a primary says of each of its replicas.
+fn add_replicas(reading: &mut Reading, node: &Subject, info: &Info<'_>) {
+    if info.text("role") != Some("master") {
+        return;
+    }
+    add(reading, node, metric::REDIS_REPLICAS, info.number("connected_slaves").map(Value::Gauge));
+    let written = info.number("master_repl_offset");
+    for replica in info.replicas.iter().take(REPLICAS_SHOWN) {
+        let part = format!("{}:{}", replica.host, replica.port);
+        let lag = replica.lag_s.map(Value::Gauge);
+        let behind = written.zip(replica.offset).map(|(written, at)| Value::Gauge((written - at).max(0.0)));
+        for (metric, value) in [(metric::REDIS_REPLICA_LAG, lag), (metric::REDIS_REPLICA_BEHIND, behind)] {
+            if let Some(value) = value {
+                reading.part(node, metric, &part, value);
+            }
         }
     }
 }

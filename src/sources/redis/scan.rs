@@ -154,14 +154,7 @@ impl Job {
         // Whoever asked for the scan waits for its end, also for one that never began.
         let (node, why) = last;
         let state = ScanState::Stopped(RemoteText::new(&why));
-        let scan = Scan {
-            shard: self.shard.clone(),
-            node: node.clone(),
-            scanned: 0,
-            total: 0,
-            state,
-            biggest: vec![],
-        };
+        let scan = Scan { state, ..Scan::begun(self.shard.clone(), node.clone()) };
         self.send(node, scan).await;
     }
 
@@ -375,12 +368,11 @@ impl Run<'_> {
             })
             .collect();
         let scan = Scan {
-            shard: self.job.shard.clone(),
-            node: self.node.clone(),
             scanned: self.scanned,
             total: self.total.max(self.scanned),
             state,
             biggest,
+            ..Scan::begun(self.job.shard.clone(), self.node.clone())
         };
         self.job.send(self.node, scan).await;
     }

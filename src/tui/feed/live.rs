@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Scan, ScanState};
+use headwater_engine::reading::{KeyMethod, Scan, ScanState};
 use headwater_engine::{Snapshot, Subject, quantity};
 
 use headwater_panels::Status;
@@ -16,7 +16,9 @@ use crate::sources::redis::{ScanBudget, ScanHandle};
 /// Starts the feed of a running application.
 pub fn live(app: App, status: Status) -> Feed {
     let waiting_for = app.awaited();
-    Feed::start(Status { waiting_for, ..status }, |outlet| Live { app, outlet, scans: BTreeMap::new() }.run())
+    Feed::start(Status { waiting_for, ..status }, |outlet| {
+        Live { app, outlet, scans: BTreeMap::new(), searches: BTreeMap::new() }.run()
+    })
 }
 
 struct Live {
@@ -24,6 +26,8 @@ struct Live {
     outlet: Outlet,
     /// The scans that were ordered and have not ended.
     scans: BTreeMap<Subject, ScanHandle>,
+    /// The searches for hot keys that were ordered and have not ended.
+    searches: BTreeMap<(Subject, KeyMethod), ScanHandle>,
 }
 
 impl Live {
@@ -38,7 +42,7 @@ impl Live {
                 step = self.app.step() => self.after(step),
             }
         }
-        for scan in self.scans.values() {
+        for scan in self.scans.values().chain(self.searches.values()) {
             scan.cancel.cancel();
         }
         let learned = self.app.learned();
@@ -65,6 +69,7 @@ impl Live {
                 Some(scan) => scan.cancel.cancel(),
                 None => self.outlet.say(format!("no scan of {shard} is running"), false),
             },
+            Order::Search(shard, method) => self.search(shard, method),
             Order::Play(_) => self.outlet.say("what happens now cannot be played faster or again", false),
             // The loop ends with it.
             Order::Stop => {}
@@ -86,6 +91,16 @@ impl Live {
                 self.scans.insert(shard, handle);
             }
             None => self.outlet.say(format!("{shard} is not known yet and cannot be scanned"), true),
+        }
+    }
+
+    fn search(&mut self, shard: Subject, method: KeyMethod) {
+        let name = method.row().name;
+        match self.app.search(&shard, method) {
+            Some(handle) => {
+                self.searches.insert((shard, method), handle);
+            }
+            None => self.outlet.say(format!("{shard} cannot be searched by {name}"), true),
         }
     }
 

@@ -89,7 +89,7 @@ impl Replay {
                 self.player.act(act);
                 self.outlet.snapshots.send_replace(self.player.snapshot());
             }
-            Order::Scan(_) | Order::PauseScan(_) | Order::CancelScan(_) => {
+            Order::Scan(_) | Order::PauseScan(_) | Order::CancelScan(_) | Order::Search(..) => {
                 self.outlet.say("a recording cannot be asked anything new: no scan", false);
             }
             Order::Play(Play::Pause) if self.is_over => {

@@ -19,6 +19,7 @@ fn no_change_is_only_said_when_every_source_of_changes_is_heard() {
         fault: fault.map(|text| (NOW, Fault { kind: FaultKind::Denied, message: text.into() })),
         dialects: vec![],
         unavailable: vec![],
+        offers: vec![],
     };
     let with = |sources: Vec<SourceState>| {
         let every = Some(Duration::from_secs(30));

@@ -1,0 +1,40 @@
+//! Which server a test runs against.
+
+use std::path::{Path, PathBuf};
+
+/// A release of Redis or Valkey: the one in PATH, or one that `scripts/servers` fetches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ServerRelease {
+    /// The `redis-server` in PATH, 7.0 or newer.
+    #[default]
+    Installed,
+    /// Redis 6.2, without TLS.
+    Redis62,
+    /// Redis 8.2, without TLS.
+    Redis82,
+    /// Valkey 8.1, without TLS.
+    Valkey81,
+    /// Valkey 9.1, without TLS.
+    Valkey91,
+}
+
+impl ServerRelease {
+    /// Every release, the installed one first.
+    pub const ALL: [Self; 5] =
+        [Self::Installed, Self::Redis62, Self::Redis82, Self::Valkey81, Self::Valkey91];
+
+    /// The file to run.
+    pub(crate) fn program(self) -> PathBuf {
+        let folder = match self {
+            Self::Installed => return PathBuf::from("redis-server"),
+            Self::Redis62 => "redis-6.2",
+            Self::Redis82 => "redis-8.2",
+            Self::Valkey81 => "valkey-8.1",
+            Self::Valkey91 => "valkey-9.1",
+        };
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers").join(folder);
+        let program = program.join("redis-server");
+        assert!(program.is_file(), "there is no {}: scripts/servers fetches it", program.display());
+        program
+    }
+}
