@@ -6,6 +6,7 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::command_time::command_times;
 use crate::findings::Findings;
 use crate::flow::{self, Flow};
 use crate::graph::Graph;
@@ -216,7 +217,9 @@ impl Engine {
             sources: frame.sources,
             signals,
             scans: self.world.keyspace().scans().cloned().collect(),
+            scanned_at: self.world.keyspace().scanned_at().collect(),
             searches: self.world.keyspace().searches().cloned().collect(),
+            searched_at: self.world.keyspace().searched_at().collect(),
             key_sizes: self
                 .world
                 .keyspace()
@@ -230,6 +233,7 @@ impl Engine {
                 .map(|(node, one)| (node.clone(), one.clone()))
                 .collect(),
             views: self.world.all_views().cloned().collect(),
+            command_times: command_times(&self.store, &self.world, frame.at).into(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
             scans_wanted: frame.scans_wanted.to_vec(),
             acts: Arc::clone(&self.acts),

@@ -5,6 +5,7 @@
 
 pub mod baseline;
 pub mod case;
+pub mod command_time;
 mod course;
 pub mod engine;
 pub mod filter;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::command_time::CommandTime;
 use crate::flow::Flow;
 use crate::graph::Graph;
 use crate::metric::Metric;
@@ -49,14 +50,20 @@ pub struct Snapshot {
     pub signals: Vec<Signal>,
     /// Scans for big keys, one a shard.
     pub scans: Vec<Scan>,
+    /// When each of them last told anything, in the same order.
+    pub scanned_at: Vec<Moment>,
     /// Searches for hot keys, the newest of each shard and way.
     pub searches: Vec<HotSearch>,
+    /// When each of them last told anything, in the same order.
+    pub searched_at: Vec<Moment>,
     /// How many keys of which size each node has that counts them.
     pub key_sizes: Vec<(Subject, KeySizes)>,
     /// Commands with large requests or replies, with the node that logged each.
     pub large_commands: Vec<(Subject, LargeCommand)>,
     /// What each node of a cluster last said of the whole, with when.
     pub views: Vec<(Moment, ClusterView)>,
+    /// How long calls of commands took lately, node by node; nothing in a snapshot that was gone back to.
+    pub command_times: Arc<[CommandTime]>,
     /// Newest entries of all slow logs with the node they came from, newest first.
     pub slow_commands: Arc<[(Subject, SlowCommand)]>,
     /// Shards on which a big-key scan would tell more; the application decides whether to run it.
@@ -105,10 +112,13 @@ impl Snapshot {
             sources: Arc::default(),
             signals: vec![],
             scans: vec![],
+            scanned_at: vec![],
             searches: vec![],
+            searched_at: vec![],
             key_sizes: vec![],
             large_commands: vec![],
             views: vec![],
+            command_times: Arc::default(),
             slow_commands: Arc::default(),
             scans_wanted: vec![],
             acts: Arc::default(),
@@ -148,10 +158,13 @@ impl Snapshot {
     }
 
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
-    /// Scans are not kept for the past, and there are none in it. `None` before the first frame that is kept.
+    /// Of a scan, a search and a node's view the newest word alone is kept: the past has those that were told before it.
+    /// `None` before the first frame that is kept.
     pub fn back_to(&self, moment: Moment) -> Option<Self> {
         let frame = self.timeline.at(moment)?;
         let before = |at: Moment| at <= frame.at;
+        let (scans, scanned_at) = told_before(&self.scans, &self.scanned_at, frame.at);
+        let (searches, searched_at) = told_before(&self.searches, &self.searched_at, frame.at);
         Some(Self {
             at: frame.at,
             gone_back_from: Some(self.gone_back_from.unwrap_or(self.at)),
@@ -162,7 +175,14 @@ impl Snapshot {
             signals: (self.signals.iter().enumerate())
                 .map(|(place, signal)| signal.back_to(frame.at, frame.beside_signals.get(place)))
                 .collect(),
-            scans: vec![],
+            scans,
+            scanned_at,
+            searches,
+            searched_at,
+            key_sizes: vec![],
+            large_commands: self.large_commands.iter().filter(|(_, one)| before(one.at)).cloned().collect(),
+            views: self.views.iter().filter(|(at, _)| before(*at)).cloned().collect(),
+            command_times: Arc::default(),
             flows: Arc::default(),
             scans_wanted: frame.scans_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
@@ -171,6 +191,12 @@ impl Snapshot {
             ..self.clone()
         })
     }
+}
+
+/// What was told up to a moment, with when.
+fn told_before<T: Clone>(all: &[T], told_at: &[Moment], moment: Moment) -> (Vec<T>, Vec<Moment>) {
+    let told = all.iter().zip(told_at).filter(|(_, at)| **at <= moment);
+    told.map(|(one, at)| (one.clone(), *at)).unzip()
 }
 
 /// A rule's state on one subject.
@@ -238,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_past_has_its_own_nodes_and_usual_values_and_no_scans() {
+    fn the_past_has_its_own_nodes_and_usual_values_and_no_later_scans() {
         use crate::reading::{Event, Node, NodeHealth, Scan, Shard};
         let mut engine = Engine::new(Settings::default(), Baselines::default());
         let cluster: Subject = "redis/a".parse().unwrap();
@@ -272,11 +298,14 @@ mod tests {
         take(60, Some(Event::Topology(topology("h:2"))));
         let scan = Scan { scanned: 1, total: 2, ..Scan::begun(shard.clone(), shard.instance("h:2")) };
         take(61, Some(Event::Scan(scan)));
+        (62..70).for_each(|second| take(second, None));
         let now = engine.snapshot().unwrap();
         let then = now.back_to(Moment(10_000)).unwrap();
         let node = |snapshot: &Snapshot| snapshot.topologies[0].shards[0].nodes[0].subject.to_string();
         assert_eq!((node(&now), node(&then)), ("redis/a#0@h:2".into(), "redis/a#0@h:1".into()));
         assert_eq!((now.scans.len(), then.scans.len()), (1, 0));
+        let soon_after = now.back_to(Moment(65_000)).unwrap();
+        assert_eq!((soon_after.scans.len(), soon_after.scanned_at), (1, vec![Moment(61_000)]));
         let usual = |snapshot: &Snapshot| {
             snapshot.signals.iter().find(|signal| signal.row.name == "requests").unwrap().usual
         };

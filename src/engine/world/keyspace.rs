@@ -58,6 +58,11 @@ impl Keyspace {
         self.scans.values().map(|(_, scan)| scan)
     }
 
+    /// When the newest scan of every scanned shard last told anything, in the order of [`Self::scans`].
+    pub fn scanned_at(&self) -> impl Iterator<Item = Moment> {
+        self.scans.values().map(|(at, _)| *at)
+    }
+
     /// The newest search of each way on a shard, those young enough to speak of the present.
     pub fn searches_of(&self, shard: &Subject, now: Moment) -> impl Iterator<Item = &HotSearch> {
         let of_shard = self.searches.iter().filter(move |((known, _), _)| known == shard);
@@ -67,6 +72,11 @@ impl Keyspace {
     /// The newest search of every shard and way.
     pub fn searches(&self) -> impl Iterator<Item = &HotSearch> {
         self.searches.values().map(|(_, search)| search)
+    }
+
+    /// When the newest search of every shard and way last told anything, in the order of [`Self::searches`].
+    pub fn searched_at(&self) -> impl Iterator<Item = Moment> {
+        self.searches.values().map(|(at, _)| *at)
     }
 
     /// How many keys of which size a node has.
