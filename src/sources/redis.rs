@@ -10,6 +10,7 @@ pub mod info;
 mod lacks;
 mod layout;
 mod node;
+mod offers;
 pub mod placement;
 pub mod probe;
 mod pulse;

@@ -1,5 +1,6 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -64,6 +65,8 @@ const GATE_WAIT: Duration = Duration::from_secs(3);
 pub struct Cost {
     commands: AtomicU64,
     bytes: AtomicU64,
+    /// Our own ends of the connections that are open now, as the server may see them.
+    ends: Mutex<BTreeSet<SocketAddr>>,
 }
 
 impl Cost {
@@ -75,6 +78,11 @@ impl Cost {
     /// Bytes sent and received, TLS included.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Our own ends of the connections that are open now; behind a translated address the server sees others.
+    pub fn ends(&self) -> BTreeSet<SocketAddr> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -119,11 +127,66 @@ pub struct Connection {
     /// Bytes received since the last question.
     answered: Arc<AtomicU64>,
     peer: Option<SocketAddr>,
+    _end: OwnEnd,
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         self.driver.abort();
+    }
+}
+
+/// Our own end of an open connection, known as ours while this lives.
+struct OwnEnd {
+    cost: Arc<Cost>,
+    address: Option<SocketAddr>,
+}
+
+impl OwnEnd {
+    fn new(cost: &Arc<Cost>, address: Option<SocketAddr>) -> Self {
+        cost.ends.lock().unwrap_or_else(PoisonError::into_inner).extend(address);
+        Self { cost: cost.clone(), address }
+    }
+}
+
+impl Drop for OwnEnd {
+    fn drop(&mut self) {
+        if let Some(address) = &self.address {
+            self.cost.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(address);
+        }
+    }
+}
+
+/// A stream to a server, secured where that is asked for.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// A server that was dialled and secured, and not yet spoken to.
+struct Reached {
+    stream: Box<dyn Stream>,
+    peer: Option<SocketAddr>,
+    end: OwnEnd,
+    /// Bytes received, since whoever reads set it back to 0.
+    answered: Arc<AtomicU64>,
+}
+
+impl Reached {
+    async fn dial(
+        dial: &Dial,
+        access: &Access,
+        cost: &Arc<Cost>,
+        deadline: Instant,
+    ) -> Result<Self, Trouble> {
+        let stream = connect(dial, deadline).await?;
+        let (peer, end) = (stream.peer_addr().ok(), OwnEnd::new(cost, stream.local_addr().ok()));
+        let answered = Arc::new(AtomicU64::new(0));
+        let counted = Counted { inner: stream, cost: cost.clone(), answered: answered.clone() };
+        let stream: Box<dyn Stream> = match &access.tls {
+            None => Box::new(counted),
+            Some(connector) => Box::new(secure(dial, connector, counted, deadline).await?),
+        };
+        Ok(Self { stream, peer, end, answered })
     }
 }
 
@@ -135,15 +198,10 @@ impl Connection {
         cost: &Arc<Cost>,
         deadline: Instant,
     ) -> Result<Self, Trouble> {
-        let stream = connect(dial, deadline).await?;
-        let peer = stream.peer_addr().ok();
-        let answered = Arc::new(AtomicU64::new(0));
-        let counted = Counted { inner: stream, cost: cost.clone(), answered: answered.clone() };
-        let (inner, driver) = match &access.tls {
-            None => start(counted).await,
-            Some(connector) => start(secure(dial, connector, counted, deadline).await?).await,
-        }
-        .map_err(|error| Trouble::from_redis(&error, &Command::Ping, &dial.shown, None))?;
+        let Reached { stream, peer, end, answered } = Reached::dial(dial, access, cost, deadline).await?;
+        let (inner, driver) = start(stream)
+            .await
+            .map_err(|error| Trouble::from_redis(&error, &Command::Ping, &dial.shown, None))?;
         let mut connection = Self {
             inner,
             driver,
@@ -152,6 +210,7 @@ impl Connection {
             cost: cost.clone(),
             answered,
             peer,
+            _end: end,
         };
         match connection.log_in(access, deadline).await {
             Ok(()) => Ok(connection),

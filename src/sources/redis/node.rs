@@ -17,6 +17,7 @@ use super::gentle::Gentle;
 use super::identity::{Identity, Seen};
 use super::info::Info;
 use super::lacks::Lacks;
+use super::offers::Offers;
 use super::pulse::Pulse;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
@@ -81,6 +82,7 @@ pub(super) struct NodeSource {
     form: InfoForm,
     identity: Identity,
     gentle: Gentle,
+    offers: Offers,
     busiest: Busiest,
     slowlog: Progress,
     /// When the threshold of the slow log was asked for.
@@ -105,6 +107,7 @@ impl NodeSource {
             form: InfoForm::Sections,
             identity: Identity::default(),
             gentle: Gentle::default(),
+            offers: Offers::default(),
             busiest: Busiest::default(),
             slowlog: Progress::default(),
             threshold_asked: None,
@@ -153,6 +156,7 @@ impl NodeSource {
         }
         self.pulse.answered(looked, self.gentle.spared_until());
         self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
+        self.offers.look(reading, &info, self.connection.as_mut(), &self.pulse, deadline).await?;
         self.read_slowlog(reading, deadline).await?;
         self.report_shape(reading, &info, deadline).await
     }

@@ -1,13 +1,17 @@
 //! How a node fares, told by the task that asks it to whoever else wants to know.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use headwater_engine::reading::KeyMethod;
 use tokio::time::Instant;
 
 /// The shared state of one node.
 #[derive(Debug)]
 pub(super) struct Pulse {
     state: Mutex<State>,
+    /// The ways to find out about keys that it refused when they were tried, with what it said.
+    refusals: Mutex<BTreeMap<KeyMethod, String>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +24,27 @@ impl Pulse {
     /// A node that counts as having answered when it was met.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { state: Mutex::new(State { answered: now, spared_until: now }) }
+        Self { state: Mutex::new(State { answered: now, spared_until: now }), refusals: Mutex::default() }
     }
 
     /// Notes an answer; one that suffers is to be spared until then.
     pub(super) fn answered(&self, at: Instant, spared_until: Option<Instant>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = State { answered: at, spared_until: spared_until.unwrap_or(state.spared_until) };
+    }
+
+    /// Notes that it refused a way to find out about keys, or with `None` that it did not.
+    pub(super) fn refused(&self, method: KeyMethod, why: Option<String>) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => refusals.insert(method, why),
+            None => refusals.remove(&method),
+        };
+    }
+
+    /// Why it refused this way when it was tried last.
+    pub(super) fn refusal(&self, method: KeyMethod) -> Option<String> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).get(&method).cloned()
     }
 
     /// When it answered last.
