@@ -1,0 +1,83 @@
+//! `headwater keys place`: slot, shard and primary of keys, and what they share.
+
+use clap::Args;
+use headwater_engine::Subject;
+use serde::Serialize;
+
+use super::watched::Watched;
+use super::{KeysFormat, answer};
+use crate::cli::output::Failure;
+use crate::cli::target::AccessArgs;
+use crate::report::Layout;
+use crate::sources::redis::{Placement, place, relation};
+
+/// `headwater keys place`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PlaceArgs {
+    /// Keys, and redis:// targets beside them
+    #[arg(required = true, value_name = "KEY|TARGET")]
+    keys_and_targets: Vec<String>,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = KeysFormat::Text)]
+    format: KeysFormat,
+}
+
+#[derive(Serialize)]
+struct PlacedKey<'a> {
+    key: &'a str,
+    slot: u16,
+    shard: Option<&'a Subject>,
+    primary: Option<&'a Subject>,
+}
+
+#[derive(Serialize)]
+struct Pair<'a> {
+    keys: [&'a str; 2],
+    relation: &'static str,
+}
+
+pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
+    let is_target = |text: &String| text.starts_with("redis://") || text.starts_with("rediss://");
+    let (targets, keys): (Vec<_>, Vec<_>) = args.keys_and_targets.into_iter().partition(is_target);
+    if keys.is_empty() {
+        return Err(Failure::usage("no key: write 'headwater keys place KEY [KEY...] [TARGET]'"));
+    }
+    let config = args.access.resolve(&targets)?;
+    let mut out = Layout::new(100);
+    let mut json = vec![];
+    for watched in Watched::start(&config)? {
+        let topology = watched.discovered().await?;
+        let placements: Vec<Placement> = keys.iter().map(|key| place(&topology, key.as_bytes())).collect();
+        let pairs: Vec<Pair<'_>> = placements
+            .iter()
+            .enumerate()
+            .flat_map(|(index, one)| placements[index + 1..].iter().map(move |other| (one, other)))
+            .map(|(one, other)| Pair {
+                keys: [one.key.as_str(), other.key.as_str()],
+                relation: relation(one, other).words(),
+            })
+            .collect();
+        for placed in &placements {
+            let shard =
+                placed.shard.as_ref().map_or_else(|| "no shard owns it".to_owned(), Subject::to_string);
+            let primary = placed.primary.as_ref().and_then(Subject::address).unwrap_or("no primary");
+            out.line(&format!("{}  slot {}  {shard}  {primary}", placed.key, placed.slot));
+        }
+        for pair in &pairs {
+            out.line(&format!("{} + {}: {}", pair.keys[0], pair.keys[1], pair.relation));
+        }
+        let rows: Vec<_> = placements
+            .iter()
+            .map(|placed| PlacedKey {
+                key: placed.key.as_str(),
+                slot: placed.slot,
+                shard: placed.shard.as_ref(),
+                primary: placed.primary.as_ref(),
+            })
+            .collect();
+        json.push(serde_json::json!({ "redis": topology.cluster, "keys": rows, "pairs": pairs }));
+    }
+    answer(args.format, out, serde_json::json!({ "schema": 1, "deployments": json }))
+}

@@ -1,0 +1,78 @@
+//! A Redis target that is watched for one answer about its keys.
+
+use std::time::Duration;
+
+use headwater_engine::Subject;
+use headwater_engine::reading::{Fault, FaultKind, Reading, Topology};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::EXIT_UNAVAILABLE;
+use crate::cli::output::Failure;
+use crate::config::Config;
+use crate::sources::Outlet;
+use crate::sources::redis::{RedisSpec, RedisTarget};
+
+/// How long discovery may take.
+const DISCOVERY: Duration = Duration::from_secs(12);
+
+/// How long other seeds may still answer after the first has failed.
+const SECOND_CHANCE: Duration = Duration::from_secs(3);
+
+/// A Redis target that runs beside nothing else.
+pub(super) struct Watched {
+    pub(super) component: Subject,
+    pub(super) target: RedisTarget,
+    pub(super) readings: mpsc::Receiver<Reading>,
+}
+
+impl Watched {
+    pub(super) fn start(config: &Config) -> Result<Vec<Self>, Failure> {
+        if config.redis.is_empty() {
+            return Err(Failure::usage(
+                "no Redis target: name one such as redis://HOST:6379, or give a --config with a [[redis]] table",
+            ));
+        }
+        let start = |spec: &RedisSpec| {
+            let (send, readings) = mpsc::channel(1_024);
+            let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+            let target = RedisTarget::start(spec.clone(), config.settings.interval, outlet);
+            Self { component: spec.component.clone(), target, readings }
+        };
+        Ok(config.redis.iter().map(start).collect())
+    }
+
+    /// The topology, or what kept it from being found.
+    pub(super) async fn discovered(mut self) -> Result<Topology, Failure> {
+        self.wait_for_topology().await
+    }
+
+    pub(super) async fn wait_for_topology(&mut self) -> Result<Topology, Failure> {
+        let mut fault: Option<Fault> = None;
+        let mut found = std::pin::pin!(self.target.discovered(DISCOVERY));
+        let mut give_up = std::pin::pin!(tokio::time::sleep(DISCOVERY));
+        loop {
+            let topology = tokio::select! {
+                biased;
+                topology = &mut found => topology,
+                Some(reading) = self.readings.recv() => {
+                    let Some(first) = reading.faults.into_iter().next() else { continue };
+                    let pause = if first.kind == FaultKind::Auth { Duration::ZERO } else { SECOND_CHANCE };
+                    if fault.is_none() || first.kind == FaultKind::Auth {
+                        give_up.as_mut().reset(tokio::time::Instant::now() + pause);
+                    }
+                    fault = Some(first);
+                    continue;
+                }
+                () = &mut give_up => None,
+            };
+            return topology.ok_or_else(|| {
+                let reason = fault.map_or_else(
+                    || format!("no answer in {} s", DISCOVERY.as_secs()),
+                    |fault| fault.message.to_string(),
+                );
+                Failure::new(EXIT_UNAVAILABLE, format_args!("{}: {reason}", self.component))
+            });
+        }
+    }
+}
