@@ -7,6 +7,7 @@ mod scenarios {
     pub(crate) mod calibration;
     pub(crate) mod expect;
     pub(crate) mod healthy;
+    pub(crate) mod keys;
     pub(crate) mod script;
     pub(crate) mod world;
 }

@@ -137,12 +137,21 @@ fn redis_node(node: Subject, primary: bool) -> Exposes {
         (REDIS_CLIENTS, 20.0),
         (REDIS_CLIENTS_MAX, 10_000.0),
         (REDIS_MEMORY, 1e8),
+        (REDIS_FORKS, 0.0),
+        (REDIS_FORK_TIME, 0.002),
+        (REDIS_EXPIRED, 5.0 * share),
+        (REDIS_EXPIRE_CAPPED, 0.0),
+        (REDIS_EVICTED, 0.0),
         (REDIS_OUR_COMMANDS, 2.0),
         (REDIS_OUR_BYTES, 9_000.0),
     ]
     .into_iter()
     .map(|(metric, value)| number(&node, metric, value))
     .collect();
+    for (command, calls) in [("GET", 320.0), ("HGETALL", 60.0)] {
+        let part = Some(command.to_owned());
+        series.push(Healthy { part, ..number(&node, REDIS_COMMAND_CALLS, calls * share) });
+    }
     let replication = if primary { REDIS_NET_REPL_OUT } else { REDIS_NET_REPL_IN };
     series.push(number(&node, replication, 2_000.0));
     Exposes { source: node, series }

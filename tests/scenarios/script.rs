@@ -7,6 +7,8 @@ use headwater_engine::reading::{ChangeKind, FaultKind, NodeHealth};
 use headwater_engine::settings::{BusinessSymptom, Workload};
 use serde::Deserialize;
 
+use super::keys::{Large, Offered, Scanned, Searched, Sizes};
+
 /// A scenario file: a list of cases.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +94,15 @@ pub(crate) struct Case {
     pub(crate) slow_log: Vec<SlowLog>,
     #[serde(default)]
     pub(crate) scan: Vec<Scanned>,
+    #[serde(default)]
+    pub(crate) search: Vec<Searched>,
+    /// Ways to find out about keys that nodes offer; what is not named is refused.
+    #[serde(default)]
+    pub(crate) offers: Vec<Offered>,
+    #[serde(default)]
+    pub(crate) large: Vec<Large>,
+    #[serde(default)]
+    pub(crate) sizes: Vec<Sizes>,
     #[serde(default)]
     pub(crate) health: Vec<Health>,
     #[serde(default)]
@@ -245,27 +256,6 @@ pub(crate) struct SlowLog {
     pub(crate) key: Option<String>,
     #[serde(default)]
     pub(crate) excluded: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Scanned {
-    pub(crate) shard: Subject,
-    pub(crate) at: u32,
-    /// `running`, `complete`, or a reason for having stopped.
-    pub(crate) state: String,
-    #[serde(default)]
-    pub(crate) biggest: Vec<Big>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Big {
-    pub(crate) key: String,
-    #[serde(default = "string")]
-    pub(crate) kind: String,
-    pub(crate) bytes: u64,
-    pub(crate) elements: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -436,8 +426,4 @@ fn hundred() -> f64 {
 
 fn deploys() -> Subject {
     "change/deploys".parse().expect("a subject")
-}
-
-fn string() -> String {
-    "string".to_owned()
 }

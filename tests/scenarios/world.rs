@@ -7,16 +7,15 @@ use std::time::Duration;
 use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::{Form, PROCESS_START, REDIS_UPTIME};
 use headwater_engine::reading::{
-    Change, Event, Fault, Input, KeySize, Node, NodeHealth, Reading, Sample, Scan, ScanState, Shard,
-    SlowCommand, Topology, Value,
+    Change, Event, Fault, Input, Node, NodeHealth, Reading, Sample, Shard, SlowCommand, Topology, Value,
 };
 use headwater_engine::settings::{BaselineRow, Baselines, Component, Settings, Teller};
-use headwater_engine::slot::{SLOTS, slot_of};
+use headwater_engine::slot::SLOTS;
 use headwater_engine::{Engine, Kind, Moment, RemoteText, Snapshot, Subject};
 
-use super::expect;
 use super::healthy::{Exposes, Healthy, Worth, nodes, sources};
 use super::script::{Case, Failing, Set, during};
+use super::{expect, keys};
 
 /// The first second: a Wednesday, 14:06:00 UTC.
 pub(crate) const BEGAN: Moment = Moment(1_772_633_160_000);
@@ -289,30 +288,9 @@ fn add_events(case: &Case, source: &Subject, second: u32, reading: &mut Reading)
         }));
     }
     for row in case.scan.iter().filter(|row| row.at == second && row.shard.contains(source)) {
-        let biggest: Vec<KeySize> = row
-            .biggest
-            .iter()
-            .map(|big| KeySize {
-                key: RemoteText::new(&big.key),
-                slot: slot_of(big.key.as_bytes()),
-                kind: RemoteText::new(&big.kind),
-                bytes: big.bytes,
-                elements: big.elements,
-            })
-            .collect();
-        reading.events.push(Event::Scan(Scan {
-            scanned: 100,
-            total: 100,
-            state: match row.state.as_str() {
-                "running" => ScanState::Running,
-                "paused" => ScanState::Paused,
-                "complete" => ScanState::Complete,
-                why => ScanState::Stopped(RemoteText::new(why)),
-            },
-            biggest,
-            ..Scan::begun(row.shard.clone(), source.clone())
-        }));
+        reading.events.push(Event::Scan(keys::scan(row, source)));
     }
+    keys::add_events(case, source, second, reading);
     for row in case.unavailable.iter().filter(|row| row.source.contains(source) && second == 0) {
         reading
             .events
