@@ -18,7 +18,8 @@ pub use change::{Change, ChangeKind};
 pub use cluster_view::ClusterView;
 pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, SlotHeat};
 pub use key::{
-    Expiries, ExpirySecond, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan, ScanState, SizeBin,
+    Expiries, ExpirySecond, ExpirySpan, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan,
+    ScanState, SizeBin,
 };
 
 use crate::histogram::Histogram;

@@ -39,6 +39,9 @@ pub struct Scan {
     /// Look-ups that they added to the node's hits.
     #[serde(default)]
     pub hits: u64,
+    /// Keys that the node holds although their slots belong to another: nobody reaches them.
+    #[serde(default)]
+    pub orphans: u64,
 }
 
 impl Scan {
@@ -57,6 +60,7 @@ impl Scan {
             commands: 0,
             cpu_s: 0.0,
             hits: 0,
+            orphans: 0,
         }
     }
 }
@@ -110,6 +114,11 @@ pub struct KeyPattern {
     pub biggest: u64,
 }
 
+impl KeyPattern {
+    /// The pattern under which all those stand that are too many to be told one by one; the last row.
+    pub const REST: &str = "(all others)";
+}
+
 /// When keys expire, by a random sample of a shard's keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expiries {
@@ -121,6 +130,9 @@ pub struct Expiries {
     pub without: u64,
     /// The seconds in which most of the sample expire, in the order of time, at most a few dozen.
     pub seconds: Vec<ExpirySecond>,
+    /// How long the sample's keys still have to live, the soonest first; every key that expires is in one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<ExpirySpan>,
 }
 
 impl Expiries {
@@ -143,6 +155,15 @@ impl Expiries {
 pub struct ExpirySecond {
     /// The second's beginning.
     pub at: Moment,
+    /// Keys of the sample.
+    pub keys: u64,
+}
+
+/// Keys that expire within a time, counted from [`Expiries::at`], and not within the span before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpirySpan {
+    /// The span's end, in seconds from then on; `None` for all that live longer.
+    pub within_s: Option<u64>,
     /// Keys of the sample.
     pub keys: u64,
 }
