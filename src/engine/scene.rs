@@ -9,7 +9,7 @@ use crate::baseline::{Baseline, LEAST_EVENTS};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::histogram::{Histogram, Percentile};
-use crate::metric::{LOOP_LAG, Metric, MetricName, STAGE_DURATION, Unit};
+use crate::metric::{LOOP_LAG, Metric, MetricName, REDIS_HITS, REDIS_OUR_HITS, STAGE_DURATION, Unit};
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
 use crate::settings::{Baselines, Settings};
@@ -128,6 +128,16 @@ impl Scene<'_> {
     /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
     pub fn total(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
         self.over_parts(subject, |part| self.present(part, metric))
+    }
+
+    /// Successful look-ups of keys by everybody but Headwater, whose scans would make a bad hit ratio look good.
+    pub fn hits(&self, subject: &Subject) -> Option<Seen> {
+        let others = |part: &Subject| {
+            let all = self.present(part, REDIS_HITS)?;
+            let ours = self.present(part, REDIS_OUR_HITS).map_or(0.0, |ours| ours.value);
+            Some(Seen { value: (all.value - ours).max(0.0), ..all })
+        };
+        self.over_parts(subject, others)
     }
 
     /// The sum of the lifetime rates of `subject`'s parts; `None` unless every part with the metric has one.

@@ -1,8 +1,8 @@
 //! The SIGNALS table: the few numbers that say how callers are and what works for them, each with its past.
 
 use crate::metric::{
-    Bad, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, MODEL_DURATION, Metric, QUEUE_WAITING, REDIS_HITS,
-    REDIS_MISSES, REQUEST_DURATION, REQUESTS, TTFT, Unit,
+    Bad, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, ERRORS, MODEL_DURATION, Metric, QUEUE_WAITING, REDIS_MISSES,
+    REQUEST_DURATION, REQUESTS, TTFT, Unit,
 };
 use crate::peers::median;
 use crate::scene::Scene;
@@ -89,7 +89,7 @@ pub static SIGNALS: &[SignalRow] = &[
         is_one_of_five: true,
         of: |scene| {
             let ratio = |redis: &Subject| {
-                let hits = scene.total(redis, REDIS_HITS)?;
+                let hits = scene.hits(redis)?;
                 let misses = scene.total(redis, REDIS_MISSES)?;
                 share(Some(hits), Some(Seen { value: hits.value + misses.value, at: misses.at }))
             };

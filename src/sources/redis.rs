@@ -2,11 +2,14 @@
 
 pub mod allowed;
 mod board;
+mod commandlog;
 pub mod connection;
+mod cost;
 mod discovery;
 mod gentle;
 mod identity;
 pub mod info;
+mod keysizes;
 mod lacks;
 mod layout;
 mod node;
@@ -26,7 +29,7 @@ pub mod trouble;
 
 use std::time::Duration;
 
-use headwater_engine::reading::{KeyMethod, Node, NodeHealth, Reading, Topology};
+use headwater_engine::reading::{KeyMethod, LargeKind, Node, NodeHealth, Reading, Topology};
 use headwater_engine::{Kind, Moment, Subject};
 use tokio::sync::watch;
 
@@ -116,6 +119,7 @@ pub fn read_everything(bytes: &[u8]) {
     let (node, info) = (Subject::component(Kind::Redis, "any"), info::Info::parse(&text));
     let mut reading = Reading::new(node.clone(), Moment::default());
     samples::add_samples(&mut reading, &node, &info, &mut samples::Busiest::default());
+    let _ = keysizes::read_key_sizes(&text);
     let lines = topology::read_nodes(&text);
     let Ok(reply) = redis::parse_redis_value(bytes) else { return };
     for seen in [None, topology::read_shards(&reply), topology::read_slots(&reply)] {
@@ -123,6 +127,7 @@ pub fn read_everything(bytes: &[u8]) {
     }
     for entry in slowlog::read_slowlog(&reply).unwrap_or_default() {
         let _ = entry.to_event(true);
+        let _ = commandlog::to_event(&entry, LargeKind::Reply);
     }
     let _ = scan::read_scan(&reply);
 }

@@ -53,8 +53,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
-    let (Some(hits), Some(misses)) = (scene.total(redis, REDIS_HITS), scene.total(redis, REDIS_MISSES))
-    else {
+    let (Some(hits), Some(misses)) = (scene.hits(redis), scene.total(redis, REDIS_MISSES)) else {
         return Judgement::Unknown(format!("no hit ratio: {}", scene.missing(redis)));
     };
     let lookups = hits.value + misses.value;

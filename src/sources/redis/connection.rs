@@ -1,6 +1,5 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -22,6 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use super::allowed::{Command, Secret};
+pub use super::cost::Cost;
 use super::spec::RedisSpec;
 use super::tls;
 use super::trouble::Trouble;
@@ -59,32 +59,6 @@ const GATE_HELD: Duration = Duration::from_secs(1);
 
 /// How long a log-in waits for others at most: many nodes that hang must not keep the sound ones out.
 const GATE_WAIT: Duration = Duration::from_secs(3);
-
-/// What Headwater itself has cost one node.
-#[derive(Debug, Default)]
-pub struct Cost {
-    commands: AtomicU64,
-    bytes: AtomicU64,
-    /// Our own ends of the connections that are open now, as the server may see them.
-    ends: Mutex<BTreeSet<SocketAddr>>,
-}
-
-impl Cost {
-    /// Commands sent.
-    pub fn commands(&self) -> u64 {
-        self.commands.load(Ordering::Relaxed)
-    }
-
-    /// Bytes sent and received, TLS included.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Our own ends of the connections that are open now; behind a translated address the server sees others.
-    pub fn ends(&self) -> BTreeSet<SocketAddr> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 impl Access {
     /// Reads the certificate authorities, when TLS is asked for.
@@ -230,7 +204,12 @@ impl Connection {
         let cmd = command.to_cmd();
         match timeout_at(deadline, self.inner.send_packed_command(&cmd)).await {
             Err(_) => Err(Trouble::silent(command.name(), &self.shown)),
-            Ok(reply) => reply.and_then(Value::extract_error).map_err(|error| self.trouble(&error, &command)),
+            Ok(reply) => {
+                let answer = reply.and_then(Value::extract_error);
+                answer
+                    .inspect(|reply| self.cost.answered(&command, reply))
+                    .map_err(|error| self.trouble(&error, &command))
+            }
         }
     }
 
@@ -254,7 +233,8 @@ impl Connection {
             };
         let mut answers = vec![];
         for (command, reply) in commands.iter().zip(replies) {
-            answers.push(reply.extract_error().map_err(|error| self.trouble(&error, command)));
+            let answer = reply.extract_error().inspect(|reply| self.cost.answered(command, reply));
+            answers.push(answer.map_err(|error| self.trouble(&error, command)));
         }
         Ok(answers)
     }

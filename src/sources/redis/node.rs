@@ -11,11 +11,13 @@ use tokio::time::Instant;
 
 use super::allowed::Command;
 use super::board::{Board, Report};
+use super::commandlog::CommandLog;
 use super::connection::{Access, Connection, Cost, Dial};
 use super::discovery::KnownNode;
 use super::gentle::Gentle;
 use super::identity::{Identity, Seen};
 use super::info::Info;
+use super::keysizes::KeySizesWatch;
 use super::lacks::Lacks;
 use super::offers::Offers;
 use super::pulse::Pulse;
@@ -85,6 +87,8 @@ pub(super) struct NodeSource {
     offers: Offers,
     busiest: Busiest,
     slowlog: Progress,
+    commandlog: CommandLog,
+    key_sizes: KeySizesWatch,
     /// When the threshold of the slow log was asked for.
     threshold_asked: Option<Instant>,
     shards_unknown: bool,
@@ -110,6 +114,8 @@ impl NodeSource {
             offers: Offers::default(),
             busiest: Busiest::default(),
             slowlog: Progress::default(),
+            commandlog: CommandLog::default(),
+            key_sizes: KeySizesWatch::default(),
             threshold_asked: None,
             shards_unknown: false,
             lacks: Lacks::default(),
@@ -158,6 +164,12 @@ impl NodeSource {
         self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
         self.offers.look(reading, &info, self.connection.as_mut(), &self.pulse, deadline).await?;
         self.read_slowlog(reading, deadline).await?;
+        if let Some(connection) = self.connection.as_mut() {
+            self.commandlog.look(reading, &info, connection, &mut self.lacks, deadline).await?;
+            if !self.gentle.is_sparing(looked) {
+                self.key_sizes.look(reading, &info, connection, deadline).await?;
+            }
+        }
         self.report_shape(reading, &info, deadline).await
     }
 
@@ -350,6 +362,8 @@ impl Source for NodeSource {
             let (commands, bytes) = (self.cost.commands() as f64, self.cost.bytes() as f64);
             reading.sample(&self.subject, metric::REDIS_OUR_COMMANDS, Value::Counter(commands));
             reading.sample(&self.subject, metric::REDIS_OUR_BYTES, Value::Counter(bytes));
+            let hits = self.cost.hits() as f64;
+            reading.sample(&self.subject, metric::REDIS_OUR_HITS, Value::Counter(hits));
         }
         reading
     }
