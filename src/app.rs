@@ -24,7 +24,7 @@ use crate::sources::calls::spawn_imports;
 use crate::sources::changes::spawn_changes;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
-use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle};
+use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
 /// How often everything is evaluated, whatever the polling interval.
@@ -163,10 +163,10 @@ impl App {
 
     /// Starts a search for hot keys of one shard; `None` when no Redis target knows that shard. Whoever calls it has been
     /// told the way's cost and has said yes.
-    pub fn search(&self, shard: &Subject, method: KeyMethod) -> Option<ScanHandle> {
+    pub fn search(&self, shard: &Subject, method: KeyMethod, budget: SearchBudget) -> Option<ScanHandle> {
         let component = shard.component_of();
         let (_, target) = self.redis.iter().find(|(subject, _)| *subject == component)?;
-        target.search(shard, method)
+        target.search(shard, method, budget)
     }
 
     /// Healthy values learned in this run, or `None` when anything was pending or firing in it.

@@ -7,6 +7,7 @@ pub mod connection;
 mod cost;
 mod discovery;
 mod gentle;
+mod hot;
 mod identity;
 pub mod info;
 mod keysizes;
@@ -33,6 +34,7 @@ use headwater_engine::reading::{KeyMethod, LargeKind, Node, NodeHealth, Reading,
 use headwater_engine::{Kind, Moment, Subject};
 use tokio::sync::watch;
 
+pub use hot::{LONGEST_MONITOR, SearchBudget};
 pub use placement::{Placement, Relation, place, relation};
 pub use probe::{ProbeStep, probe};
 pub use scan::{ScanBudget, ScanHandle};
@@ -100,11 +102,28 @@ impl RedisTarget {
         Some(ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
     }
 
-    /// Starts a search of a shard for hot keys as a task of its own, with its own connection; progress arrives as
-    /// [`Event::HotSearch`](headwater_engine::reading::Event::HotSearch) readings whose source is the searched node.
-    /// `None` when the shard is not known.
-    pub fn search(&self, _shard: &Subject, _method: KeyMethod) -> Option<ScanHandle> {
-        None
+    /// Starts a search of a shard for hot keys as a task of its own, on the shard's primary and with its own connection;
+    /// progress arrives as [`Event::HotSearch`](headwater_engine::reading::Event::HotSearch) readings whose source is the
+    /// searched node. Whoever calls it for a way that needs consent has it. `None` when the shard is not known, and for
+    /// the scan for big keys, which is no search.
+    pub fn search(&self, shard: &Subject, method: KeyMethod, budget: SearchBudget) -> Option<ScanHandle> {
+        let found = self.found.borrow().clone()?;
+        let known = found.topology.shards.iter().find(|known| known.subject == *shard)?;
+        let dialled = |node: &Node| Some((node.subject.clone(), found.nodes.get(&node.subject)?.clone()));
+        let cancel = self.outlet.stop.child_token();
+        let (pause, paused) = watch::channel(false);
+        let job = hot::Job {
+            shard: shard.clone(),
+            clustered: found.topology.clustered,
+            primary: known.nodes.iter().filter(|node| node.primary).find_map(dialled),
+            method,
+            spec: self.spec.clone(),
+            budget,
+            outlet: self.outlet.clone(),
+            cancel: cancel.clone(),
+            paused,
+        };
+        hot::has_search(method).then(|| ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
     }
 
     /// Ends discovery, nodes and scans of this target.
@@ -121,6 +140,7 @@ pub fn read_everything(bytes: &[u8]) {
     samples::add_samples(&mut reading, &node, &info, &mut samples::Busiest::default());
     let _ = keysizes::read_key_sizes(&text);
     let lines = topology::read_nodes(&text);
+    hot::read_monitored(bytes);
     let Ok(reply) = redis::parse_redis_value(bytes) else { return };
     for seen in [None, topology::read_shards(&reply), topology::read_slots(&reply)] {
         let _ = shape::ShardNumbers::default().number(topology::combine(seen, &lines));
@@ -130,6 +150,9 @@ pub fn read_everything(bytes: &[u8]) {
         let _ = commandlog::to_event(&entry, LargeKind::Reply);
     }
     let _ = scan::read_scan(&reply);
+    let _ = hot::read_slot_stats(&reply);
+    let _ = hot::read_hotkeys(&reply);
+    let _ = hot::read_valkey_hotkeys(&reply, 1.0);
 }
 
 /// A file of the shared test data, or `None` with a loud notice where that folder is absent.

@@ -1,5 +1,7 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
+mod listener;
+
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -25,6 +27,7 @@ pub use super::cost::Cost;
 use super::spec::RedisSpec;
 use super::tls;
 use super::trouble::Trouble;
+pub(super) use listener::Listener;
 
 /// Where a node is dialled.
 #[derive(Clone, Debug, PartialEq, Eq)]

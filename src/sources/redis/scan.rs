@@ -26,7 +26,7 @@ use super::reply::{bytes, integer, items, text};
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 use crate::sources::{Outlet, now};
-use pace::Pace;
+pub(super) use pace::Pace;
 
 /// What a scan may cost. The budget is the server's CPU: a slow link slows a scan and never cancels it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +78,7 @@ const WORTH_A_LOOK: u64 = 128 * 1024;
 const SCAN: &str = "the scan for big keys";
 
 /// What is said of a scan that somebody ended.
-const CANCELLED: &str = "cancelled";
+pub(super) const CANCELLED: &str = "cancelled";
 
 /// What a scan works on.
 pub(super) struct Job {

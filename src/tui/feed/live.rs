@@ -11,7 +11,7 @@ use headwater_panels::Status;
 use super::{Feed, Learned, Order, Outlet};
 use crate::app::scan_progress::scan_line;
 use crate::app::{App, Step};
-use crate::sources::redis::{ScanBudget, ScanHandle};
+use crate::sources::redis::{ScanBudget, ScanHandle, SearchBudget};
 
 /// Starts the feed of a running application.
 pub fn live(app: App, status: Status) -> Feed {
@@ -96,7 +96,7 @@ impl Live {
 
     fn search(&mut self, shard: Subject, method: KeyMethod) {
         let name = method.row().name;
-        match self.app.search(&shard, method) {
+        match self.app.search(&shard, method, SearchBudget::default()) {
             Some(handle) => {
                 self.searches.insert((shard, method), handle);
             }

@@ -31,7 +31,7 @@ struct Figures {
 
 /// The pace of one scan.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(in crate::sources::redis) struct Pace {
     share: f64,
     slowed: f64,
     /// Seconds of CPU earned by waiting, as of `earned_at`.
@@ -45,7 +45,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(share: f64, now: Instant) -> Self {
+    pub(in crate::sources::redis) fn new(share: f64, now: Instant) -> Self {
         let share = share.clamp(0.000_1, 1.0);
         Self {
             share,
@@ -59,15 +59,16 @@ impl Pace {
     }
 
     /// Whether the server's figures are due.
-    pub(super) fn wants_measure(&self, now: Instant) -> bool {
+    pub(in crate::sources::redis) fn wants_measure(&self, now: Instant) -> bool {
         self.last.is_none_or(|last| now.duration_since(last.at) >= MEASURE_EVERY)
     }
 
     /// Takes the server's figures.
-    pub(super) fn measure(&mut self, info: &Info<'_>, now: Instant) {
+    pub(in crate::sources::redis) fn measure(&mut self, info: &Info<'_>, now: Instant) {
         self.earn(now);
         self.credit -= MEASURE_COST / 1e6;
-        let is_ours = |name: &str| name == "scan" || name == "memory" || name == "memory|usage";
+        let is_ours =
+            |name: &str| ["scan", "memory", "memory|usage", "object", "object|freq"].contains(&name);
         let scanning = info.commands.iter().filter(|c| is_ours(c.name)).map(|c| c.usec).sum::<f64>();
         let figures = Figures { at: now, scanning, all: info.commands.iter().map(|c| c.usec).sum() };
         if let Some(last) = self.last.replace(figures) {
@@ -85,14 +86,14 @@ impl Pace {
     }
 
     /// Takes off what a batch of so many keys costs.
-    pub(super) fn spent(&mut self, keys: usize) {
+    pub(in crate::sources::redis) fn spent(&mut self, keys: usize) {
         let guess = (FIRST_GUESS.0 + FIRST_GUESS.1 * keys as f64) / 1e6;
         self.guessed += guess;
         self.credit -= guess * self.correction;
     }
 
     /// When the next batch may go out.
-    pub(super) fn next_at(&mut self) -> Instant {
+    pub(in crate::sources::redis) fn next_at(&mut self) -> Instant {
         let now = Instant::now();
         self.earn(now);
         if self.credit >= 0.0 {
