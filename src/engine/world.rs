@@ -296,7 +296,7 @@ mod tests {
 
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
-    use crate::reading::{SlowCommand, Value};
+    use crate::reading::{Node, NodeHealth, SlowCommand, Value};
 
     fn node() -> Subject {
         "redis/features#0@10.0.0.1:6379".parse().unwrap()
@@ -392,6 +392,47 @@ mod tests {
         }));
         world.take(&shape);
         assert_eq!(world.source(&cluster).unwrap().fault, None);
+    }
+
+    #[test]
+    fn the_view_of_a_node_that_left_is_forgotten() {
+        let mut world = World::default();
+        let cluster = node().component_of();
+        let shape = |nodes: &[Subject]| {
+            let nodes = nodes.iter().map(|subject| Node {
+                subject: subject.clone(),
+                id: "id".into(),
+                primary: true,
+                health: NodeHealth::Online,
+            });
+            let shard = Shard { subject: cluster.shard(0), slots: vec![], nodes: nodes.collect() };
+            let mut reading = Reading::new(cluster.clone(), Moment(0));
+            let topology = Topology { cluster: cluster.clone(), clustered: true, shards: vec![shard] };
+            reading.events.push(Event::Topology(topology));
+            reading
+        };
+        let other: Subject = "redis/features#0@10.0.0.2:6379".parse().unwrap();
+        world.take(&shape(&[node(), other.clone()]));
+        for node in [node(), other.clone()] {
+            let mut reading = Reading::new(node.clone(), Moment(1_000));
+            reading.events.push(Event::ClusterView(ClusterView {
+                node,
+                says_ok: true,
+                known: 2,
+                epoch: 1,
+                uncovered: vec![],
+                owners: 7,
+                own: vec![],
+                failed: vec![],
+                suspected: vec![],
+                migrating: vec![],
+                importing: vec![],
+            }));
+            world.take(&reading);
+        }
+        assert_eq!(world.views(&cluster).count(), 2);
+        world.take(&shape(std::slice::from_ref(&other)));
+        assert!(world.views(&cluster).map(|(_, view)| &view.node).eq([&other]));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 pub mod allowed;
 mod board;
+mod cluster_view;
+mod command_times;
 mod commandlog;
 pub mod connection;
 mod cost;
@@ -13,6 +15,7 @@ pub mod info;
 mod keysizes;
 mod lacks;
 mod layout;
+mod look;
 mod node;
 mod offers;
 pub mod placement;
@@ -24,6 +27,7 @@ pub mod scan;
 pub mod shape;
 pub mod slowlog;
 pub mod spec;
+mod stalls;
 mod tls;
 pub mod topology;
 pub mod trouble;
@@ -145,6 +149,7 @@ pub fn read_everything(bytes: &[u8]) {
     for seen in [None, topology::read_shards(&reply), topology::read_slots(&reply)] {
         let _ = shape::ShardNumbers::default().number(topology::combine(seen, &lines));
     }
+    let _ = cluster_view::read_view(&node, "any", &text, &lines);
     for entry in slowlog::read_slowlog(&reply).unwrap_or_default() {
         let _ = entry.to_event(true);
         let _ = commandlog::to_event(&entry, LargeKind::Reply);
@@ -153,6 +158,7 @@ pub fn read_everything(bytes: &[u8]) {
     let _ = hot::read_slot_stats(&reply);
     let _ = hot::read_hotkeys(&reply);
     let _ = hot::read_valkey_hotkeys(&reply, 1.0);
+    let _ = (command_times::read_histograms(&reply), stalls::read_stalls(&reply));
 }
 
 /// A file of the shared test data, or `None` with a loud notice where that folder is absent.

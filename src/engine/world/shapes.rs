@@ -22,6 +22,7 @@ impl World {
             self.sources.remove(node);
             self.slow.remove(node);
             self.data.remove(node);
+            self.views.remove(node);
         }
         let mut hosts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
         for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {

@@ -48,13 +48,15 @@ pub(super) struct Board {
 struct Turn {
     last: Instant,
     next: Instant,
+    /// When a node was lost last.
+    lost: Option<Instant>,
 }
 
 impl Board {
     /// A board whose shape has just been told.
     pub(super) fn new(reports: mpsc::Sender<Report>) -> Self {
         let last = Instant::now();
-        Self { turn: Mutex::new(Turn { last, next: last + SHAPE_EVERY }), reports }
+        Self { turn: Mutex::new(Turn { last, next: last + SHAPE_EVERY, lost: None }), reports }
     }
 
     /// Takes the turn to tell the shape; false when it is not due or another node has it.
@@ -63,7 +65,7 @@ impl Board {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let due = now >= turn.next;
         if due {
-            *turn = Turn { last: now, next: now + SHAPE_EVERY };
+            *turn = Turn { last: now, next: now + SHAPE_EVERY, ..*turn };
         }
         due
     }
@@ -72,6 +74,12 @@ impl Board {
     pub(super) fn hasten(&self) {
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         turn.next = turn.next.min(turn.last + SHAPE_SOON);
+        turn.lost = Some(Instant::now());
+    }
+
+    /// When a node was lost last.
+    pub(super) fn lost(&self) -> Option<Instant> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner).lost
     }
 
     /// Tells the target; with a full queue the news is old and the next turn will bring newer.

@@ -116,6 +116,14 @@ impl<'a> Info<'a> {
         }
     }
 
+    /// Whether the server says a release by which its commands can be told: forks of other makers keep a version of
+    /// Redis and have commands of their own.
+    pub fn names_release(&self) -> bool {
+        let of_others = ["dragonfly_version", "garnet_version", "pika_version"];
+        (self.text("redis_version").is_some() || self.text("valkey_version").is_some())
+            && of_others.iter().all(|field| self.text(field).is_none())
+    }
+
     /// `cluster`, `standalone` or `sentinel`; forks renamed the field.
     pub fn mode(&self) -> Option<&'a str> {
         self.text("redis_mode").or_else(|| self.text("server_mode"))

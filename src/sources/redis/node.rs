@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 use super::allowed::Command;
 use super::board::{Board, Report};
+use super::cluster_view::Views;
+use super::command_times::CommandTimes;
 use super::commandlog::CommandLog;
 use super::connection::{Access, Connection, Cost, Dial};
 use super::discovery::KnownNode;
@@ -19,11 +21,13 @@ use super::identity::{Identity, Seen};
 use super::info::Info;
 use super::keysizes::KeySizesWatch;
 use super::lacks::Lacks;
+use super::look::Look;
 use super::offers::Offers;
 use super::pulse::Pulse;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
 use super::slowlog::{FULL_DEPTH, Progress, SLOWER_THAN, read_slowlog, read_threshold};
+use super::stalls::Stalls;
 use super::topology::{NodeLine, SeenShard, combine, read_nodes, read_shards, read_slots};
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Source, now};
@@ -92,6 +96,9 @@ pub(super) struct NodeSource {
     /// When the threshold of the slow log was asked for.
     threshold_asked: Option<Instant>,
     shards_unknown: bool,
+    views: Views,
+    command_times: CommandTimes,
+    stalls: Stalls,
     lacks: Lacks,
     /// Until when a refusal stands without being asked for again.
     refused: Option<(Instant, Trouble)>,
@@ -118,6 +125,9 @@ impl NodeSource {
             key_sizes: KeySizesWatch::default(),
             threshold_asked: None,
             shards_unknown: false,
+            views: Views::default(),
+            command_times: CommandTimes::default(),
+            stalls: Stalls::default(),
             lacks: Lacks::default(),
             refused: None,
         }
@@ -170,7 +180,23 @@ impl NodeSource {
                 self.key_sizes.look(reading, &info, connection, deadline).await?;
             }
         }
-        self.report_shape(reading, &info, deadline).await
+        self.report_shape(reading, &info, deadline).await?;
+        self.ask_further(reading, &info, deadline).await
+    }
+
+    /// Asks what is asked seldom; each question decides when it is due and costs nothing else.
+    async fn ask_further(
+        &mut self,
+        reading: &mut Reading,
+        info: &Info<'_>,
+        deadline: Instant,
+    ) -> Result<(), Trouble> {
+        let Some(connection) = self.connection.as_mut() else { return Ok(()) };
+        let (subject, lacks, now) = (&self.subject, &mut self.lacks, Instant::now());
+        let mut look = Look { subject, info, reading, connection, lacks, now, deadline };
+        self.views.look(&mut look, &self.dial.host, self.board.lost()).await?;
+        self.command_times.look(&mut look, self.busiest.shown()).await?;
+        self.stalls.look(&mut look).await
     }
 
     async fn info(&mut self, deadline: Instant) -> Result<(String, Duration), Trouble> {

@@ -51,17 +51,42 @@ pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     }
 }
 
+/// The pairs of a map, or of the flat array that protocol version 2 sends instead.
+pub(super) fn pairs(value: &Value) -> Vec<(&Value, &Value)> {
+    match value {
+        Value::Map(pairs) => pairs.iter().map(|(key, value)| (key, value)).collect(),
+        Value::Attribute { data, .. } => pairs(data),
+        flat => items(flat).unwrap_or_default().chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::command_times::read_histograms;
     use super::super::scan::read_scan;
     use super::super::slowlog::{Progress, read_slowlog};
+    use super::super::stalls::read_stalls;
     use super::super::topology::{combine, read_shards, read_slots};
     use super::*;
 
-    const WORDS: &[&str] =
-        &["slots", "nodes", "id", "endpoint", "ip", "port", "role", "master", "health", "fail", "?", ""];
+    const WORDS: &[&str] = &[
+        "slots",
+        "nodes",
+        "id",
+        "endpoint",
+        "ip",
+        "port",
+        "role",
+        "master",
+        "health",
+        "fail",
+        "calls",
+        "histogram_usec",
+        "?",
+        "",
+    ];
 
     /// Any reply, with the words in it that readers look for.
     fn any_reply() -> impl Strategy<Value = Value> {
@@ -86,6 +111,7 @@ mod tests {
         #[test]
         fn any_reply_is_read_without_a_panic(reply in any_reply()) {
             let _ = read_scan(&reply);
+            let _ = (read_histograms(&reply), read_stalls(&reply));
             for shards in [read_shards(&reply), read_slots(&reply)] {
                 let _ = combine(shards, &[]);
             }

@@ -95,11 +95,16 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
         reading.sample(node, metric::REDIS_EXEC, Value::Counter(usec / 1e6));
         for name in busiest.pick(info) {
             let Some(command) = info.commands.iter().find(|command| command.name == name) else { continue };
-            let part = name.to_ascii_uppercase().replace('|', " ");
+            let part = part_of(&name);
             reading.part(node, metric::REDIS_COMMAND_CALLS, &part, Value::Counter(command.calls));
             reading.part(node, metric::REDIS_COMMAND_TIME, &part, Value::Counter(command.usec / 1e6));
         }
     }
+}
+
+/// A command as users know it: `config|get` is CONFIG GET.
+pub(super) fn part_of(command: &str) -> String {
+    command.to_ascii_uppercase().replace('|', " ")
 }
 
 /// Whether a child saves, and whether what was saved last went well.
@@ -161,6 +166,11 @@ const MEMORY: f64 = 0.9;
 const INERTIA: f64 = 1.5;
 
 impl Busiest {
+    /// The commands that cost most at the last look, in the server's words, the costliest first.
+    pub(super) fn shown(&self) -> &[String] {
+        &self.shown
+    }
+
     fn pick(&mut self, info: &Info<'_>) -> Vec<String> {
         // Scripts and modules can make up names; one that is gone is not kept for it.
         let present: BTreeSet<&str> = info.commands.iter().map(|command| command.name).collect();

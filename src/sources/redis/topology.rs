@@ -10,6 +10,9 @@ use headwater_engine::reading::NodeHealth;
 pub use nodes::{NodeLine, read_nodes};
 pub use replies::{read_shards, read_slots};
 
+/// Slots in a cluster.
+pub(super) const SLOTS: u16 = 16_384;
+
 /// The host that a node announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {

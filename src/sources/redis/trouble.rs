@@ -4,7 +4,7 @@ use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use redis::{ErrorKind, RedisError};
 
-use super::allowed::Command;
+use super::allowed::{ALLOWED, Command};
 
 /// A failure with its kind and its sentence.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -79,6 +79,18 @@ impl Trouble {
             ),
         )
     }
+}
+
+/// Why a server does not know a command, and what would: the releases that have it.
+pub(super) fn unknown_to(server: &str, name: &str) -> String {
+    let Some(row) = ALLOWED.iter().find(|row| row.name == name) else {
+        return format!("{server} does not know {name}");
+    };
+    let since = [("Redis", row.redis), ("Valkey", row.valkey)].map(|(product, since)| match since {
+        Some((major, minor)) => format!("{product} has it from {major}.{minor} on"),
+        None => format!("no {product} has it"),
+    });
+    format!("{server} does not know {name}: {}", since.join(", "))
 }
 
 /// Only the first word of an error is stable between versions and forks; the text after it is not.

@@ -3,7 +3,7 @@
 
 use headwater_engine::reading::NodeHealth;
 
-use super::{Host, SeenNode};
+use super::{Host, SLOTS, SeenNode};
 
 /// One line of CLUSTER NODES.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct NodeLine {
     pub health: NodeHealth,
     /// The ranges of slots that it owns.
     pub slots: Vec<(u16, u16)>,
+    /// Slots that it is giving away, with the id of the node that takes each; only the node itself says so.
+    pub leaving: Vec<(u16, String)>,
+    /// Slots that it is taking, with the id of the node that gives each; only the node itself says so.
+    pub arriving: Vec<(u16, String)>,
 }
 
 impl NodeLine {
@@ -53,7 +57,8 @@ fn read_line(line: &str) -> Option<NodeLine> {
     let mut words = line.split_ascii_whitespace();
     let (id, address, flags, master) = (words.next()?, words.next()?, words.next()?, words.next()?);
     // ping, pong, epoch, link state
-    let slots = words.skip(4).filter_map(read_slots).collect();
+    let words: Vec<&str> = words.skip(4).collect();
+    let moving = |arrow| words.iter().filter_map(move |word| read_move(word, arrow)).collect();
     let has = |flag: &str| flags.split(',').any(|known| known == flag);
     if has("handshake") {
         return None;
@@ -77,7 +82,9 @@ fn read_line(line: &str) -> Option<NodeLine> {
         myself: has("myself"),
         master: (master != "-").then(|| master.to_owned()),
         health,
-        slots,
+        slots: words.iter().filter_map(|word| read_slots(word)).collect(),
+        leaving: moving("->-"),
+        arriving: moving("-<-"),
     })
 }
 
@@ -85,6 +92,12 @@ fn read_line(line: &str) -> Option<NodeLine> {
 fn read_slots(word: &str) -> Option<(u16, u16)> {
     let (first, last) = word.split_once('-').unwrap_or((word, word));
     Some((first.parse().ok()?, last.parse().ok()?)).filter(|(first, last)| first <= last)
+}
+
+/// `[5->-id]` or `[5-<-id]`, by its arrow.
+fn read_move(word: &str, arrow: &str) -> Option<(u16, String)> {
+    let (slot, id) = word.strip_prefix('[')?.strip_suffix(']')?.split_once(arrow)?;
+    Some((slot.parse().ok().filter(|slot| *slot < SLOTS)?, id.to_owned()))
 }
 
 #[cfg(test)]
@@ -126,6 +139,8 @@ mod tests {
     fn moving_slots_stay_with_their_owner() {
         let lines = read_nodes("a h:1@2 master - 0 0 1 connected 0-5 7 [100->-b] [101-<-c] 9-3\n");
         assert_eq!(lines[0].slots, [(0, 5), (7, 7)]);
+        assert_eq!(lines[0].leaving, [(100, "b".to_owned())]);
+        assert_eq!(lines[0].arriving, [(101, "c".to_owned())]);
     }
 
     proptest::proptest! {

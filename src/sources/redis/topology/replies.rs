@@ -4,7 +4,7 @@ use headwater_engine::reading::NodeHealth;
 use redis::Value;
 
 use super::super::reply::{field, integer, items, text};
-use super::{Host, SeenNode, SeenShard};
+use super::{Host, SLOTS, SeenNode, SeenShard};
 
 /// Reads CLUSTER SHARDS, as maps or as flat arrays; `None` when it is neither.
 pub fn read_shards(reply: &Value) -> Option<Vec<SeenShard>> {
@@ -77,5 +77,5 @@ fn slots_node(node: &Value) -> Option<SeenNode> {
 }
 
 fn slot(value: &Value) -> Option<u16> {
-    integer(value).and_then(|slot| u16::try_from(slot).ok()).filter(|slot| *slot < 16_384)
+    integer(value).and_then(|slot| u16::try_from(slot).ok()).filter(|slot| *slot < SLOTS)
 }
