@@ -33,22 +33,24 @@ impl Cluster {
     /// # Panics
     /// When there is no such server or the cluster does not come about.
     pub fn start_release(release: ServerRelease, shards: u16, replicas_each: u16, more: &[&str]) -> Self {
-        let own = ["--cluster-enabled", "yes", "--cluster-port", "%PORT%", "--cluster-node-timeout", "2000"];
-        let options =
-            [&own[..], &["--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0"], more]
-                .concat();
+        let own = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
+        let follow = ["--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0"];
+        // Without the option the bus takes the port ten thousand above; where that is not free another is tried.
+        let bus: &[&str] = if release.is_old() { &[] } else { &["--cluster-port", "%PORT%"] };
+        let options = [&own[..], &follow, bus, more].concat();
         let start =
             |count: u16| (0..count).map(|_| Server::start_release(release, &options)).collect::<Vec<_>>();
         let cluster = Self { primaries: start(shards), replicas: start(shards * replicas_each) };
         let bound = |shard: u16| u32::from(shard) * 16_384 / u32::from(shards);
         for (shard, server) in (0..).zip(&cluster.primaries) {
-            let (first, last) = (bound(shard).to_string(), (bound(shard + 1) - 1).to_string());
-            server.run::<()>(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]);
+            let slots: Vec<_> = (bound(shard)..bound(shard + 1)).map(|slot| slot.to_string()).collect();
+            let words = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots.iter().map(String::as_str));
+            server.run::<()>(&words.collect::<Vec<_>>());
         }
         let first = &cluster.primaries[0];
         for server in cluster.servers().skip(1) {
-            let (port, bus) =
-                (server.port().to_string(), server.option("--cluster-port").expect("set above"));
+            let (port, usual) = (server.port().to_string(), (u32::from(server.port()) + 10_000).to_string());
+            let bus = server.option("--cluster-port").unwrap_or(&usual);
             first.run::<()>(&["CLUSTER", "MEET", "127.0.0.1", &port, bus]);
         }
         let size = cluster.servers().count();
@@ -71,7 +73,7 @@ impl Cluster {
                 info.contains("cluster_state:ok") && followers == cluster.replicas.len()
             });
         }
-        for server in cluster.servers() {
+        for server in cluster.servers().filter(|_| !release.is_old()) {
             wait_until("no node passes for loading any more", || {
                 !format!("{:?}", server.run::<redis::Value>(&["CLUSTER", "SHARDS"])).contains("loading")
             });

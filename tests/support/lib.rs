@@ -8,6 +8,7 @@ pub mod oracle;
 mod readings;
 mod release;
 mod server;
+pub mod stand_in;
 pub mod terminal;
 
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ pub use cluster::Cluster;
 pub use readings::{Readings, node_at, value_of};
 pub use release::ServerRelease;
 pub use server::Server;
+pub use stand_in::StandIn;
 
 /// How long a condition may take to come true on a machine that is busy with other tests.
 pub const PATIENCE: Duration = Duration::from_secs(60);

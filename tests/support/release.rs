@@ -23,6 +23,23 @@ impl ServerRelease {
     pub const ALL: [Self; 5] =
         [Self::Installed, Self::Redis62, Self::Redis82, Self::Valkey81, Self::Valkey91];
 
+    /// What it is called in the names of tests' complaints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Installed => "the installed Redis",
+            Self::Redis62 => "Redis 6.2",
+            Self::Redis82 => "Redis 8.2",
+            Self::Valkey81 => "Valkey 8.1",
+            Self::Valkey91 => "Valkey 9.1",
+        }
+    }
+
+    /// Whether it is one of before 7.0: it has no CLUSTER SHARDS, no ADDSLOTSRANGE, no bus port of its own choice, no
+    /// LATENCY HISTOGRAM, and takes one section in an INFO.
+    pub fn is_old(self) -> bool {
+        self == Self::Redis62
+    }
+
     /// The file to run.
     pub(crate) fn program(self) -> PathBuf {
         let folder = match self {
