@@ -106,7 +106,11 @@ mod tests {
             let maps = reply_fixture(&path("resp3")).unwrap();
             let read = read_histograms(&flat);
             assert!(read.len() > 10, "{release}: {} commands", read.len());
-            assert_eq!(read, read_histograms(&maps), "{release}");
+            // The second was asked for after the first, which cost time too.
+            let others = |read: &[(String, Histogram)]| -> Vec<_> {
+                read.iter().filter(|(name, _)| !name.starts_with("latency|")).cloned().collect()
+            };
+            assert!(others(&read) == others(&read_histograms(&maps)), "{release}");
             for (name, histogram) in &read {
                 assert!(histogram.counts.is_sorted(), "{name} in {release}");
                 assert_eq!(histogram.counts.last(), Some(&histogram.count), "{name} in {release}");

@@ -124,6 +124,17 @@ impl<'a> Info<'a> {
             && of_others.iter().all(|field| self.text(field).is_none())
     }
 
+    /// Whether the reply is one that a proxy put together from several servers: what adds up is a sum, the run is that of
+    /// any of them, and what only one process can have, its own number and port, is missing.
+    pub fn is_of_several(&self) -> bool {
+        self.text("run_id").is_some() && self.text("process_id").or(self.text("tcp_port")).is_none()
+    }
+
+    /// Whether the process answers on several threads alike, so that the time of its main thread says little.
+    pub fn has_equal_threads(&self) -> bool {
+        self.text("dragonfly_version").is_some()
+    }
+
     /// `cluster`, `standalone` or `sentinel`; forks renamed the field.
     pub fn mode(&self) -> Option<&'a str> {
         self.text("redis_mode").or_else(|| self.text("server_mode"))
@@ -136,8 +147,10 @@ impl<'a> Info<'a> {
 
     /// The name and version to show, such as `Valkey 9.1.2`: forks keep a frozen `redis_version`.
     pub fn product(&self) -> String {
+        // KeyDB keeps a version of Redis, and is known by a field of its own.
+        let own = if self.text("mvcc_depth").is_some() { "KeyDB" } else { "Redis" };
         let named =
-            [("valkey_version", "Valkey"), ("dragonfly_version", "Dragonfly"), ("redis_version", "Redis")];
+            [("valkey_version", "Valkey"), ("dragonfly_version", "Dragonfly"), ("redis_version", own)];
         named
             .iter()
             .find_map(|(field, name)| self.text(field).map(|version| format!("{name} {version}")))

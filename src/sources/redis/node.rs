@@ -147,6 +147,12 @@ impl NodeSource {
         reading.sample(&self.subject, metric::REDIS_ANSWER_TIME, Value::Gauge(took.as_secs_f64()));
         let looked = Instant::now();
         self.pulse.answered(looked, None);
+        if info.is_of_several() {
+            let why = "a proxy adds several servers up into this one INFO, and what one of them does is lost in the sum; \
+                       give the addresses of the servers behind it";
+            self.lacks.begin(reading, RATES, why, looked);
+            return Ok(());
+        }
         match self.identity.see(&info, looked) {
             Seen::Same => {}
             Seen::Restarted => reading.events.push(Event::Restarted),

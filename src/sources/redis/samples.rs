@@ -39,7 +39,6 @@ const COUNTERS: &[(Metric, &str)] = &[
 /// Levels that are one field, with the factor to our unit.
 const GAUGES: &[(Metric, &str, f64)] = &[
     (metric::REDIS_CLIENTS_BLOCKED, "blocked_clients", 1.0),
-    (metric::REDIS_CLIENTS_MAX, "maxclients", 1.0),
     (metric::REDIS_MEMORY, "used_memory", 1.0),
     (metric::REDIS_MEMORY_RSS, "used_memory_rss", 1.0),
     (metric::REDIS_FORK_TIME, "latest_fork_usec", 1e-6),
@@ -71,6 +70,8 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
         clients + others.iter().filter_map(|field| info.number(field)).sum::<f64>()
     });
     add(reading, node, metric::REDIS_CLIENTS, clients.map(Value::Gauge));
+    let most = info.number("maxclients").or_else(|| info.number("max_clients"));
+    add(reading, node, metric::REDIS_CLIENTS_MAX, most.map(Value::Gauge));
     let limit = info.number("maxmemory").filter(|limit| *limit > 0.0);
     add(reading, node, metric::REDIS_MEMORY_MAX, limit.map(Value::Gauge));
     let evicts =
@@ -138,8 +139,12 @@ fn add_replicas(reading: &mut Reading, node: &Subject, info: &Info<'_>) {
 }
 
 /// Seconds that the main thread was busy: the server's own figure where there is one, because with IO threads
-/// some forks busy-wait and then CPU time says nothing; else the thread's CPU time; else, off Linux, nothing.
+/// some forks busy-wait and then CPU time says nothing; else the thread's CPU time; else, off Linux and where threads
+/// are equals, nothing.
 pub(super) fn main_thread_seconds(info: &Info<'_>) -> Option<f64> {
+    if info.has_equal_threads() {
+        return None;
+    }
     info.number("used_active_time_main_thread")
         .or_else(|| info.sum("used_cpu_user_main_thread", "used_cpu_sys_main_thread"))
 }

@@ -95,13 +95,16 @@ impl Stalls {
             return Ok(());
         }
         let Some(reply) = look.ask(MONITOR, Command::ConfigGet(THRESHOLD)).await? else { return Ok(()) };
-        if items(&reply).and_then(|pair| integer(pair.get(1)?)) == Some(0) {
-            let why = format!(
-                "it is off ({THRESHOLD} 0), so no stall of this server is seen: CONFIG SET {THRESHOLD} 100 has it note \
-                 those of 100 ms and more"
-            );
-            look.lacks.begin(look.reading, MONITOR, &why, look.now);
-        }
+        let state = match items(&reply).and_then(|pair| integer(pair.get(1)?)) {
+            Some(0) => "it is off",
+            Some(_) => return Ok(()),
+            None => "nobody says whether it is on",
+        };
+        let why = format!(
+            "{state} ({THRESHOLD}), and no stall of this server is seen: CONFIG SET {THRESHOLD} 100 has it note those of \
+             100 ms and more"
+        );
+        look.lacks.begin(look.reading, MONITOR, &why, look.now);
         Ok(())
     }
 }

@@ -38,7 +38,8 @@ impl Trouble {
 
     /// Whether the server does not know the command, its subcommand or its arguments.
     pub fn is_unknown_command(&self) -> bool {
-        self.code.as_deref() == Some("ERR")
+        // A proxy's own refusals have no code word: Envoy's 'invalid request', others' 'unknown' and 'unsupported'.
+        matches!(self.code.as_deref(), Some("ERR" | "invalid" | "unknown" | "unsupported"))
     }
 
     /// The meaning of an error that came back for a command.
@@ -86,6 +87,9 @@ pub(super) fn unknown_to(server: &str, name: &str) -> String {
     let Some(row) = ALLOWED.iter().find(|row| row.name == name) else {
         return format!("{server} does not know {name}");
     };
+    if row.redis.is_some_and(|since| since <= (6, 0)) {
+        return format!("{server} does not know {name}, as every Redis does");
+    }
     let since = [("Redis", row.redis), ("Valkey", row.valkey)].map(|(product, since)| match since {
         Some((major, minor)) => format!("{product} has it from {major}.{minor} on"),
         None => format!("no {product} has it"),
@@ -170,6 +174,23 @@ fn explain(
             format!(
                 "'{address}' does not take the password of user '{user}': {}; correct or remove it",
                 clean(detail)
+            ),
+        ),
+        "ERR" if detail.to_ascii_lowercase().starts_with("unknown ") => (
+            FaultKind::Denied,
+            format!(
+                "{}; where it should, a managed service, a proxy or rename-command keeps it away: allow it there, for \
+                 reading. It said: {}",
+                unknown_to(&format!("'{address}'"), name),
+                clean(&format!("{code} {detail}"))
+            ),
+        ),
+        // What a proxy says of the servers behind it.
+        "no" | "upstream" => (
+            FaultKind::Busy,
+            format!(
+                "'{address}' is a proxy and has no server behind it that answers {name}: {}",
+                clean(&format!("{code} {detail}"))
             ),
         ),
         _ => (
