@@ -5,6 +5,7 @@
 //!                                  1 Hz tick --^
 //! ```
 
+pub mod hot_search;
 pub mod scan_progress;
 pub mod triage;
 

@@ -3,6 +3,7 @@
 mod baselines;
 mod cases;
 mod config;
+mod consent;
 mod demo;
 mod doctor;
 mod generated;
@@ -78,7 +79,7 @@ enum Command {
     Triage(triage::TriageArgs),
     /// Show panels in turn on a wall without a keyboard: big type, stays on what fails; ctrl-q leaves
     Kiosk(kiosk::KioskArgs),
-    /// Big keys, and where keys live
+    /// Big keys, hot keys, and where keys live
     #[command(subcommand)]
     Keys(keys::KeysCommand),
     /// Record everything that the engine is told, for a replay

@@ -1,4 +1,6 @@
-//! One headless pass: run for a while, say the verdict when it comes, scan the shards that ask for it.
+//! One headless pass: run for a while, say the verdict when it comes, scan and search the shards that ask for it.
+
+mod searches;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,9 +13,11 @@ use headwater_engine::reading::FaultKind;
 use headwater_engine::report::{Conclusion, Verdict};
 use headwater_engine::{Kind, Moment, Snapshot, Subject};
 
+use super::hot_search::Permit;
 use super::scan_progress::ScanProgress;
 use super::{App, Step};
 use crate::sources::redis::{ScanBudget, ScanHandle};
+use searches::Searches;
 
 /// How long a scan of a guilty shard may go on after the pass should have ended.
 const SCAN_GRACE: Duration = Duration::from_secs(5);
@@ -28,6 +32,8 @@ pub struct TriageOptions {
     pub length: Duration,
     /// The budget of automatic scans for big keys; `None` forbids them.
     pub scan: Option<ScanBudget>,
+    /// How automatic searches for hot keys may be made.
+    pub search: Permit,
     /// When the process started: progress counts from there.
     pub started: Instant,
 }
@@ -47,6 +53,7 @@ pub async fn triage(
         end,
         convicted: None,
         scans: BTreeMap::new(),
+        searches: Searches::new(options.search),
         progress: ScanProgress::default(),
         waits_for_scan: false,
     };
@@ -65,6 +72,8 @@ pub async fn triage(
         pass.tell_verdict(&snapshot, progress);
         pass.scan_what_asks(app, &snapshot, progress);
         pass.tell_scans(&snapshot, progress);
+        pass.searches.tell(&snapshot, progress);
+        pass.searches.start(app, &snapshot, progress);
         let is_over = pass.is_over(&snapshot, progress);
         last = Some(snapshot);
         if is_over {
@@ -72,6 +81,10 @@ pub async fn triage(
         }
     }
     pass.cancel_scans();
+    if let Some(snapshot) = &last {
+        pass.searches.tell_unnamed(snapshot, progress);
+    }
+    pass.searches.end().await;
     last
 }
 
@@ -80,6 +93,7 @@ struct Pass<'a> {
     end: Instant,
     convicted: Option<Subject>,
     scans: BTreeMap<Subject, ScanHandle>,
+    searches: Searches,
     progress: ScanProgress,
     waits_for_scan: bool,
 }
@@ -136,11 +150,14 @@ impl Pass<'_> {
         if now < self.end {
             return false;
         }
-        let guilty = &self.convicted;
-        let unfinished = self.scans.iter().find(|(shard, _)| {
-            guilty.as_ref().is_some_and(|guilty| guilty.contains(shard) || shard.contains(guilty))
-                && !self.progress.is_end_told(shard)
-        });
+        let concerns = |shard: &Subject| {
+            self.convicted.as_ref().is_some_and(|guilty| guilty.contains(shard) || shard.contains(guilty))
+        };
+        if self.searches.are_waited_for(concerns, now - self.end, progress) {
+            return false;
+        }
+        let unfinished =
+            self.scans.iter().find(|(shard, _)| concerns(shard) && !self.progress.is_end_told(shard));
         let Some((shard, scan)) = unfinished else { return true };
         if scan.task.is_finished() && self.waits_for_scan {
             return true;

@@ -139,6 +139,8 @@ fn ignored_by_a_recording(args: &DemoArgs) -> Vec<&'static str> {
         ("--seed", args.seed.is_some()),
         ("--baselines", args.pass.healthy.baselines.is_some()),
         ("--no-scan", args.pass.no_scan),
+        ("--allow-monitor", args.pass.consent.allow_monitor.is_some()),
+        ("--allow-hotkeys", args.pass.consent.allow_hotkeys),
     ];
     given.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
 }

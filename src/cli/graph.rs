@@ -12,6 +12,7 @@ use super::record::holds_nothing;
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::App;
+use crate::app::hot_search::Permit;
 use crate::app::triage::{TriageOptions, triage};
 use crate::config::Import;
 use crate::recording::{Player, Tape};
@@ -58,7 +59,12 @@ pub(super) async fn run(args: GraphArgs, started: Instant) -> Result<u8, Failure
         engine.snapshot()
     } else {
         let mut app = App::start(&config, Baselines::default(), None)?;
-        let options = TriageOptions { length: args.length.unwrap_or(LENGTH), scan: None, started };
+        let options = TriageOptions {
+            length: args.length.unwrap_or(LENGTH),
+            scan: None,
+            search: Permit::default(),
+            started,
+        };
         // Who is guilty stands in the graph; what is told on the way is not for this command.
         let last = triage(&mut app, &options, &mut std::io::sink(), interrupted()).await;
         app.stop().await;

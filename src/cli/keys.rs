@@ -1,6 +1,7 @@
-//! `headwater keys`: where keys live, and which are big.
+//! `headwater keys`: where keys live, which are big, and which are hot.
 
 mod big;
+mod hot;
 mod place;
 mod scanning;
 mod watched;
@@ -17,6 +18,8 @@ pub(super) enum KeysCommand {
     Place(place::PlaceArgs),
     /// Scan for the biggest keys, within a budget of the server's CPU
     Big(big::BigArgs),
+    /// Name the hottest keys in the gentlest way that the server offers; what slows it needs a flag
+    Hot(hot::HotArgs),
 }
 
 /// The forms of the answer.
@@ -30,6 +33,7 @@ pub(super) async fn run(command: KeysCommand) -> Result<u8, Failure> {
     match command {
         KeysCommand::Place(args) => place::run(args).await,
         KeysCommand::Big(args) => big::run(args).await,
+        KeysCommand::Hot(args) => hot::run(args).await,
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::baselines::BaselineArgs;
+use super::consent::ConsentArgs;
 use super::output::{Failure, print};
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
@@ -44,9 +45,12 @@ pub(super) struct PassArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
 
-    /// Do not scan a convicted or suspected shard for big keys
+    /// Do not scan a convicted or suspected shard for big keys, nor search it for hot ones by what only reads
     #[arg(long)]
     pub(super) no_scan: bool,
+
+    #[command(flatten)]
+    pub(super) consent: ConsentArgs,
 
     #[command(flatten)]
     pub(super) healthy: BaselineArgs,
@@ -70,6 +74,7 @@ pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> 
     let options = TriageOptions {
         length: args.length.unwrap_or(LENGTH),
         scan: (!args.no_scan).then(ScanBudget::default),
+        search: args.consent.permit(!args.no_scan),
         started,
     };
     let last = triage(&mut app, &options, &mut std::io::stderr(), interrupted()).await;

@@ -168,6 +168,7 @@ impl Engine {
         let scene = self.scene(now, &graph, looked);
         let report = triage::report(&scene);
         let scans_wanted = triage::scans_wanted(&scene, &report);
+        let searches_wanted = triage::searches_wanted(&scene, &report);
         let present = signals.take(&scene);
         let flows = flow::of(&scene).into();
         self.signals = signals;
@@ -178,6 +179,7 @@ impl Engine {
             sources: self.world.sources().cloned().collect(),
             topologies: self.world.shapes(),
             scans_wanted: scans_wanted.into(),
+            searches_wanted: searches_wanted.into(),
             beside_signals: present.iter().map(Signal::beside).collect(),
         };
         self.timeline.push(frame.clone());
@@ -197,6 +199,7 @@ impl Engine {
             sources: self.world.sources().cloned().collect(),
             topologies: self.world.shapes(),
             scans_wanted: last.scans_wanted.as_slice().into(),
+            searches_wanted: last.searches_wanted.as_slice().into(),
             beside_signals: Arc::default(),
         };
         Some(self.compose(frame, last.signals.clone()))
@@ -236,6 +239,7 @@ impl Engine {
             command_times: command_times(&self.store, &self.world, frame.at).into(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
             scans_wanted: frame.scans_wanted.to_vec(),
+            searches_wanted: frame.searches_wanted.to_vec(),
             acts: Arc::clone(&self.acts),
             history: self.store.history(),
             timeline: self.timeline.clone(),

@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub slow_commands: Arc<[(Subject, SlowCommand)]>,
     /// Shards on which a big-key scan would tell more; the application decides whether to run it.
     pub scans_wanted: Vec<Subject>,
+    /// Shards on which a search for hot keys would tell more; the application decides whether and how to run it.
+    pub searches_wanted: Vec<Subject>,
     /// What the operator marked and noted, oldest first.
     pub acts: Arc<[OperatorAct]>,
     /// Every level and rate over time.
@@ -121,6 +123,7 @@ impl Snapshot {
             command_times: Arc::default(),
             slow_commands: Arc::default(),
             scans_wanted: vec![],
+            searches_wanted: vec![],
             acts: Arc::default(),
             history: History::default(),
             timeline: Timeline::default(),
@@ -185,6 +188,7 @@ impl Snapshot {
             command_times: Arc::default(),
             flows: Arc::default(),
             scans_wanted: frame.scans_wanted.to_vec(),
+            searches_wanted: frame.searches_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),

@@ -37,6 +37,8 @@ pub struct Frame {
     pub topologies: Arc<[Topology]>,
     /// Shards on which a big-key scan would have told more.
     pub scans_wanted: Arc<[Subject]>,
+    /// Shards on which a search for hot keys would have told more.
+    pub searches_wanted: Arc<[Subject]>,
     /// What is known of each signal beside its number.
     pub(crate) beside_signals: Arc<[Beside]>,
 }

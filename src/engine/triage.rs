@@ -4,6 +4,7 @@ mod breakdown;
 mod chain;
 mod loops;
 mod nearness;
+mod searches;
 mod shape;
 mod suspects;
 mod symptom;
@@ -18,6 +19,7 @@ use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 use crate::{tellers, wording};
+pub use searches::searches_wanted;
 use symptom::Suffering;
 
 /// Evaluations from which on a clear answer means something.

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use headwater_engine::reading::KeyMethod;
 use tokio::time::Instant;
+
+/// How long a refusal stands.
+const REFUSED_FOR: Duration = Duration::from_secs(300);
 
 /// The shared state of one node.
 #[derive(Debug)]
 pub(super) struct Pulse {
     state: Mutex<State>,
     /// The ways to find out about keys that it refused when they were tried, with what it said.
-    refusals: Mutex<BTreeMap<KeyMethod, String>>,
+    refusals: Mutex<BTreeMap<KeyMethod, (Instant, String)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +41,15 @@ impl Pulse {
     pub(super) fn refused(&self, method: KeyMethod, why: Option<String>) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         match why {
-            Some(why) => refusals.insert(method, why),
+            Some(why) => refusals.insert(method, (Instant::now(), why)),
             None => refusals.remove(&method),
         };
     }
 
-    /// Why it refused this way when it was tried last.
+    /// Why it refused this way when it was tried a while ago at most: rights are granted and settings change.
     pub(super) fn refusal(&self, method: KeyMethod) -> Option<String> {
-        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).get(&method).cloned()
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.get(&method).filter(|(at, _)| at.elapsed() < REFUSED_FOR).map(|(_, why)| why.clone())
     }
 
     /// When it answered last.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{KeyMethod, Scan, ScanState};
+use headwater_engine::reading::{HotSearch, KeyMethod, Scan, ScanState};
 use headwater_engine::{Snapshot, Subject, quantity};
 
 use headwater_panels::Status;
 
 use super::{Feed, Learned, Order, Outlet};
+use crate::app::hot_search::search_line;
 use crate::app::scan_progress::scan_line;
 use crate::app::{App, Step};
 use crate::sources::redis::{ScanBudget, ScanHandle, SearchBudget};
@@ -57,17 +58,10 @@ impl Live {
                 self.outlet.snapshots.send_replace(self.app.snapshot());
             }
             Order::Scan(shard) => self.scan(shard),
-            Order::PauseScan(shard) => match self.scans.get(&shard) {
-                Some(scan) => {
-                    scan.pause.send_modify(|is_paused| *is_paused = !*is_paused);
-                    let word = if *scan.pause.borrow() { "is paused" } else { "goes on" };
-                    self.outlet.say(format!("the scan of {shard} {word}"), false);
-                }
-                None => self.outlet.say(format!("no scan of {shard} is running"), false),
-            },
-            Order::CancelScan(shard) => match self.scans.get(&shard) {
-                Some(scan) => scan.cancel.cancel(),
-                None => self.outlet.say(format!("no scan of {shard} is running"), false),
+            Order::PauseScan(shard) => self.pause(&shard),
+            Order::CancelScan(shard) => match self.running(&shard).as_slice() {
+                [] => self.outlet.say(format!("no scan of {shard} is running"), false),
+                all => all.iter().for_each(|(_, handle)| handle.cancel.cancel()),
             },
             Order::Search(shard, method) => self.search(shard, method),
             Order::Play(_) => self.outlet.say("what happens now cannot be played faster or again", false),
@@ -95,13 +89,41 @@ impl Live {
     }
 
     fn search(&mut self, shard: Subject, method: KeyMethod) {
-        let name = method.row().name;
+        let row = method.row();
+        if self.searches.contains_key(&(shard.clone(), method)) {
+            return self.outlet.say(format!("a search of {shard} by {} is running already", row.name), false);
+        }
         match self.app.search(&shard, method, SearchBudget::default()) {
             Some(handle) => {
+                self.outlet
+                    .say(format!("searching {shard} for hot keys by {}: {}", row.name, row.cost), false);
                 self.searches.insert((shard, method), handle);
             }
-            None => self.outlet.say(format!("{shard} cannot be searched by {name}"), true),
+            None => self.outlet.say(format!("{shard} cannot be searched by {}", row.name), true),
         }
+    }
+
+    /// Pauses the scan and the searches of a shard, or lets them go on.
+    fn pause(&self, shard: &Subject) {
+        let running = self.running(shard);
+        if running.is_empty() {
+            return self.outlet.say(format!("no scan of {shard} is running"), false);
+        }
+        for (what, handle) in running {
+            handle.pause.send_modify(|is_paused| *is_paused = !*is_paused);
+            let word = if *handle.pause.borrow() { "is paused" } else { "goes on" };
+            self.outlet.say(format!("{what} {word}"), false);
+        }
+    }
+
+    /// What goes on at a shard, in words.
+    fn running(&self, shard: &Subject) -> Vec<(String, &ScanHandle)> {
+        let scan = self.scans.get(shard).map(|handle| (format!("the scan of {shard}"), handle));
+        let searches = self.searches.iter().filter(|((known, _), _)| known == shard);
+        let named = |((_, method), handle): (&(Subject, KeyMethod), _)| {
+            (format!("the search of {shard} by {}", method.row().name), handle)
+        };
+        scan.into_iter().chain(searches.map(named)).collect()
     }
 
     fn after(&mut self, step: Step) {
@@ -111,6 +133,7 @@ impl Live {
         }
         let Step::Evaluated(snapshot) = step else { return self.tell_awaited() };
         self.tell_ended_scans(&snapshot);
+        self.tell_ended_searches(&snapshot);
         self.outlet.snapshots.send_replace(Some(snapshot));
     }
 
@@ -137,6 +160,20 @@ impl Live {
                 outlet.say(scan_line(scan), matches!(scan.state, ScanState::Stopped(_)));
             }
             scan.is_none()
+        });
+    }
+
+    fn tell_ended_searches(&mut self, snapshot: &Snapshot) {
+        let outlet = &self.outlet;
+        self.searches.retain(|(shard, method), handle| {
+            let ended = |search: &&HotSearch| {
+                search.shard == *shard && search.method == *method && search.state.has_ended()
+            };
+            let search = snapshot.searches.iter().find(ended).filter(|_| handle.task.is_finished());
+            if let Some(search) = search {
+                outlet.say(search_line(search), matches!(search.state, ScanState::Stopped(_)));
+            }
+            search.is_none()
         });
     }
 }

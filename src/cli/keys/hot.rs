@@ -1,0 +1,299 @@
+//! `headwater keys hot`: the hottest keys, in the gentlest way that a server offers and the user allows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use headwater_engine::metric::Unit;
+use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading};
+use headwater_engine::{RemoteText, Subject, quantity};
+
+use super::scanning::is_shard;
+use super::watched::Watched;
+use super::{KeysFormat, answer};
+use crate::app::hot_search::{
+    Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, to_name_it, ways,
+};
+use crate::cli::consent::ConsentArgs;
+use crate::cli::output::{Failure, say};
+use crate::cli::target::AccessArgs;
+use crate::cli::{EXIT_UNAVAILABLE, interrupted};
+use crate::report::Layout;
+
+/// How long a node may take to tell what it offers.
+const OFFERS: Duration = Duration::from_secs(6);
+
+/// Keys of slow and large commands that are listed.
+const PASSIVE: usize = 10;
+
+/// `headwater keys hot`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct HotArgs {
+    /// A Redis target; without one, those of the configuration
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// Only this shard, such as 'redis/features#2' or '2'
+    #[arg(long, value_name = "SHARD")]
+    shard: Option<String>,
+    /// Only in this way
+    #[arg(long, value_name = "NAME", value_parser = method_parser())]
+    method: Option<KeyMethod>,
+    #[command(flatten)]
+    consent: ConsentArgs,
+    /// How many keys are listed
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = KeysFormat::Text)]
+    format: KeysFormat,
+}
+
+/// The ways by their names.
+fn method_parser() -> impl TypedValueParser<Value = KeyMethod> {
+    PossibleValuesParser::new(ways().map(|row| row.name))
+        .try_map(|name| ways().find(|row| row.name == name).map(|row| row.method).ok_or("no such way"))
+}
+
+/// What came of one shard.
+struct Answer {
+    shard: Subject,
+    offers: Vec<MethodOffer>,
+    search: Option<HotSearch>,
+}
+
+/// What is known without a search: keys of slow and of large commands.
+#[derive(Default)]
+struct Passive {
+    keys: BTreeMap<(Subject, RemoteText), (u64, String)>,
+}
+
+pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
+    let config = args.access.resolve(&args.targets)?;
+    let permit = args.consent.permit(true);
+    let (mut answers, mut passive, mut known) = (vec![], Passive::default(), vec![]);
+    for mut watched in Watched::start(&config)? {
+        let topology = watched.wait_for_topology().await?;
+        let shards: Vec<_> = topology
+            .shards
+            .iter()
+            .inspect(|shard| known.push(shard.subject.to_string()))
+            .filter(|shard| args.shard.as_deref().is_none_or(|wanted| is_shard(&shard.subject, wanted)))
+            .map(|shard| {
+                let primary = shard.nodes.iter().find(|node| node.primary);
+                (shard.subject.clone(), primary.map(|node| node.subject.clone()))
+            })
+            .collect();
+        let offers = offers(&mut watched, &shards, &mut passive).await;
+        for (shard, primary) in &shards {
+            let offers =
+                primary.as_ref().and_then(|primary| offers.get(primary)).cloned().unwrap_or_default();
+            let method = choose(&offers, &permit, args.method)?;
+            if let Some(method) = method.filter(|method| shards.len() > 1 && method.row().needs_consent) {
+                return Err(Failure::usage(format_args!(
+                    "'{}' slows what it looks at and there are {} shards: name one with --shard",
+                    method.row().name,
+                    shards.len()
+                )));
+            }
+            let search = match method {
+                Some(method) => search(&mut watched, shard, method, &permit, &mut passive).await?,
+                None => None,
+            };
+            answers.push(Answer { shard: shard.clone(), offers, search });
+        }
+        watched.target.stop();
+    }
+    if let Some(wanted) = args.shard.as_ref().filter(|_| answers.is_empty()) {
+        return Err(Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", "))));
+    }
+    let ran = answers.iter().any(|answer| answer.search.is_some());
+    answer(args.format, text(&answers, &passive, &permit, args.top), json(&answers, &passive, args.top))?;
+    Ok(if ran { 0 } else { EXIT_UNAVAILABLE })
+}
+
+/// The way to go: the one that was named, if it may run, or the best.
+fn choose(
+    offers: &[MethodOffer],
+    permit: &Permit,
+    named: Option<KeyMethod>,
+) -> Result<Option<KeyMethod>, Failure> {
+    let Some(method) = named else { return Ok(best(offers, permit, |_| false)) };
+    let row = method.row();
+    if let Some(flag) = flag(method).filter(|_| !permit.allows(method)) {
+        return Err(Failure::usage(format_args!("'{}' needs {flag}: {}", row.name, row.cost)));
+    }
+    let is_offered = offers.iter().any(|offer| offer.method == method && offer.refusal.is_none());
+    Ok(is_offered.then_some(method))
+}
+
+/// What the primaries of these shards offer, once each has told it or had the time to.
+async fn offers(
+    watched: &mut Watched,
+    shards: &[(Subject, Option<Subject>)],
+    passive: &mut Passive,
+) -> BTreeMap<Subject, Vec<MethodOffer>> {
+    let mut told = BTreeMap::new();
+    let deadline = tokio::time::Instant::now() + OFFERS;
+    while shards.iter().any(|(_, primary)| primary.as_ref().is_some_and(|node| !told.contains_key(node))) {
+        let Ok(Some(reading)) = tokio::time::timeout_at(deadline, watched.readings.recv()).await else {
+            break;
+        };
+        passive.take(&reading);
+        for event in reading.events {
+            if let Event::Offers(offers) = event {
+                told.insert(reading.source.clone(), offers);
+            }
+        }
+    }
+    told
+}
+
+/// Runs one way to its end, which an interruption brings about; a second one waits for nothing.
+async fn search(
+    watched: &mut Watched,
+    shard: &Subject,
+    method: KeyMethod,
+    permit: &Permit,
+    passive: &mut Passive,
+) -> Result<Option<HotSearch>, Failure> {
+    let Some(handle) = watched.target.search(shard, method, permit.budget()) else { return Ok(None) };
+    let row = method.row();
+    say(format_args!("searching {shard} for hot keys by {}: {}", row.name, row.cost));
+    let mut progress = SearchProgress::default();
+    progress.started(shard, method);
+    let mut newest = None;
+    let mut ended = std::pin::pin!(interrupted());
+    let mut task = handle.task;
+    loop {
+        let reading = tokio::select! {
+            biased;
+            () = &mut ended => {
+                if handle.cancel.is_cancelled() {
+                    break;
+                }
+                ended.set(interrupted());
+                handle.cancel.cancel();
+                continue;
+            }
+            // What the search has told comes before the news that it is over.
+            reading = watched.readings.recv() => reading,
+            _ = &mut task => break,
+        };
+        let Some(reading) = reading else { break };
+        passive.take(&reading);
+        for event in reading.events {
+            let Event::HotSearch(search) = event else { continue };
+            if let Some(line) = progress.line(&search) {
+                say(line);
+            }
+            newest = Some(search);
+        }
+        if newest.as_ref().is_some_and(|search| search.state.has_ended()) {
+            break;
+        }
+    }
+    Ok(newest)
+}
+
+impl Passive {
+    fn take(&mut self, reading: &Reading) {
+        for event in &reading.events {
+            let seen = match event {
+                Event::SlowCommand(entry) if !entry.excluded => entry.key.clone().map(|key| {
+                    let took = quantity::show(entry.took.as_secs_f64(), Unit::Seconds);
+                    (key, format!("{} took {took}", entry.command))
+                }),
+                Event::LargeCommand(entry) if !entry.excluded => entry.key.clone().map(|key| {
+                    let size = quantity::show(entry.bytes as f64, Unit::Bytes);
+                    (key, format!("{} of {size}", entry.command))
+                }),
+                _ => None,
+            };
+            if let Some((key, words)) = seen {
+                let known = self.keys.entry((reading.source.clone(), key)).or_insert((0, words));
+                known.0 += 1;
+            }
+        }
+    }
+
+    /// The keys that were named most often, with the node that named them.
+    fn most_named(&self) -> Vec<(&Subject, &RemoteText, u64, &str)> {
+        let mut keys: Vec<_> = self
+            .keys
+            .iter()
+            .map(|((node, key), (times, words))| (node, key, *times, words.as_str()))
+            .collect();
+        keys.sort_by_key(|(.., times, _)| std::cmp::Reverse(*times));
+        keys.truncate(PASSIVE);
+        keys
+    }
+}
+
+fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> Layout {
+    let mut out = Layout::new(120);
+    for answer in answers {
+        let shard = &answer.shard;
+        match &answer.search {
+            Some(search) => {
+                for key in search.keys.iter().take(top) {
+                    out.line(&format!("{}  {}  slot {}  {shard}", key.key, heat_words(key), key.slot));
+                }
+                for slot in search.slots.iter().filter(|slot| slot.keys != 1).take(top) {
+                    out.line(&format!("{}  {shard}", slot_words(slot)));
+                }
+                out.line(&search_line(search));
+                if !search.method.row().gives_shares {
+                    out.line("these counters rank keys and cannot say what share of the work a key is");
+                }
+            }
+            None => out.hang(
+                "",
+                2,
+                &format!(
+                    "{shard}: no way that is allowed may run; where a hot key is likely, to name it: {}",
+                    to_name_it(&answer.offers, permit)
+                ),
+            ),
+        }
+        out.line(&format!("ways to find hot keys of {shard}:"));
+        for row in ways() {
+            let refusal =
+                answer.offers.iter().find(|offer| offer.method == row.method).map(|offer| &offer.refusal);
+            let stands = match refusal {
+                None => "not told yet".to_owned(),
+                Some(Some(why)) => format!("not offered: {why}"),
+                Some(None) if permit.allows(row.method) => format!("offered: {}", row.cost),
+                Some(None) => {
+                    format!("offered with {}: {}", flag(row.method).unwrap_or("a yes"), row.cost)
+                }
+            };
+            out.hang(&format!("  {:<12} ", row.name), 15, &stands);
+        }
+    }
+    let named = passive.most_named();
+    if !named.is_empty() {
+        out.line("keys of commands that were slow or large (no shares):");
+        for (node, key, times, words) in named {
+            out.line(&format!("  {key}  {times} times, such as {words}  {node}"));
+        }
+    }
+    out
+}
+
+fn json(answers: &[Answer], passive: &Passive, top: usize) -> serde_json::Value {
+    let keys = |search: &HotSearch| search.keys.iter().take(top).cloned().collect::<Vec<_>>();
+    serde_json::json!({
+        "schema": 1,
+        "shards": answers.iter().map(|answer| serde_json::json!({
+            "shard": answer.shard,
+            "offers": answer.offers,
+            "search": answer.search.as_ref().map(|search| HotSearch { keys: keys(search), ..search.clone() }),
+        })).collect::<Vec<_>>(),
+        "slow_or_large": passive.most_named().iter().map(|(node, key, times, _)| serde_json::json!({
+            "node": node, "key": key, "times": times,
+        })).collect::<Vec<_>>(),
+    })
+}
