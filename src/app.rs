@@ -162,6 +162,13 @@ impl App {
         target.scan(shard, budget)
     }
 
+    /// Goes on with a scan of one shard that was ended early a while ago; `None` when there is none.
+    pub fn resume_scan(&self, shard: &Subject, budget: ScanBudget) -> Option<ScanHandle> {
+        let component = shard.component_of();
+        let (_, target) = self.redis.iter().find(|(subject, _)| *subject == component)?;
+        target.resume(shard, budget)
+    }
+
     /// Starts a search for hot keys of one shard; `None` when no Redis target knows that shard. Whoever calls it has been
     /// told the way's cost and has said yes.
     pub fn search(&self, shard: &Subject, method: KeyMethod, budget: SearchBudget) -> Option<ScanHandle> {

@@ -54,6 +54,8 @@ pub struct RedisTarget {
     found: watch::Receiver<Option<Found>>,
     outlet: Outlet,
     spec: RedisSpec,
+    /// Scans that can be gone on with.
+    shelf: scan::Shelf,
 }
 
 impl RedisTarget {
@@ -63,7 +65,7 @@ impl RedisTarget {
         let (tell, found) = watch::channel(None);
         let outlet = Outlet { readings: outlet.readings, stop: outlet.stop.child_token() };
         tokio::spawn(Target::new(spec.clone(), interval, outlet.clone(), tell).run());
-        Self { found, outlet, spec }
+        Self { found, outlet, spec, shelf: scan::Shelf::default() }
     }
 
     /// The shape as last seen, or `None` before discovery has succeeded.
@@ -78,13 +80,35 @@ impl RedisTarget {
         found.as_ref().map(|found| found.topology.clone())
     }
 
-    /// Starts a scan of a shard for big keys as a task of its own, with its own connection; progress arrives as
+    /// Starts a scan of a shard's keys as a task of its own, with its own connection; progress arrives as
     /// [`Event::Scan`](headwater_engine::reading::Event::Scan) readings whose source is the scanned node.
     /// `None` when the shard is not known.
     pub fn scan(&self, shard: &Subject, budget: ScanBudget) -> Option<ScanHandle> {
+        self.shelf.take(shard);
+        self.start_scan(shard, budget, None)
+    }
+
+    /// Goes on with a scan of a shard that was cancelled, has used up its time or has lost its connection less than a
+    /// quarter of an hour ago: on the same node, from the key where it was, with all that it had found. `None` when there
+    /// is none; then [`RedisTarget::scan`] begins one.
+    pub fn resume(&self, shard: &Subject, budget: ScanBudget) -> Option<ScanHandle> {
+        let stopped = self.shelf.take(shard)?;
+        self.start_scan(shard, budget, Some(stopped))
+    }
+
+    fn start_scan(
+        &self,
+        shard: &Subject,
+        budget: ScanBudget,
+        stopped: Option<(Subject, scan::Progress)>,
+    ) -> Option<ScanHandle> {
         let found = self.found.borrow().clone()?;
         let known = found.topology.shards.iter().find(|known| known.subject == *shard)?;
         let mut nodes: Vec<_> = known.nodes.iter().collect();
+        if let Some((node, _)) = &stopped {
+            // A cursor means nothing to any other node.
+            nodes.retain(|known| known.subject == *node);
+        }
         // A replica comes first, then the primary, then whoever is down. One that is said to be loading may have
         // done so long ago; if it has not, it refuses and the next is asked.
         let is_down = |node: &Node| matches!(node.health, NodeHealth::Failed | NodeHealth::Suspected);
@@ -102,6 +126,8 @@ impl RedisTarget {
             outlet: self.outlet.clone(),
             cancel: cancel.clone(),
             paused,
+            progress: stopped.map(|(_, progress)| progress),
+            shelf: self.shelf.clone(),
         };
         Some(ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
     }

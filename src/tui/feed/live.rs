@@ -75,9 +75,17 @@ impl Live {
             return self.outlet.say(format!("a scan of {shard} is running already"), false);
         }
         let budget = ScanBudget::default();
+        let share = quantity::show(budget.core_share, Unit::Ratio);
+        if let Some(handle) = self.app.resume_scan(&shard, budget) {
+            self.outlet.say(
+                format!("the scan of {shard} goes on where it was stopped, at most {share} of a core"),
+                false,
+            );
+            self.scans.insert(shard, handle);
+            return;
+        }
         match self.app.scan(&shard, budget) {
             Some(handle) => {
-                let share = quantity::show(budget.core_share, Unit::Ratio);
                 self.outlet.say(
                     format!("scanning {shard} for big keys: reads only, at most {share} of a core"),
                     false,

@@ -3,6 +3,7 @@
 //! The counters are logarithms that fade, so they rank keys and give no shares. Each node counts what is read there.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_engine::reading::{KeyHeat, ScanState};
@@ -28,6 +29,7 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
     let budget = run.job.budget.scan;
     let mut pace = Pace::new(budget.core_share, Instant::now());
     let (mut cursor, mut told) = (0, Instant::now());
+    let mut calls: BTreeMap<&'static str, u64> = BTreeMap::new();
     let mut hottest: Vec<(u64, Vec<u8>)> = vec![];
     let began = Instant::now();
     run.tell(ScanState::Running).await;
@@ -37,7 +39,7 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
             && let Ok(reply) = connection.ask(Command::Info(&["commandstats"]), deadline).await
             && let Some(text) = text(&reply)
         {
-            pace.measure(&Info::parse(&text), Instant::now());
+            pace.measure(&Info::parse(&text), &calls, Instant::now());
         }
         let reply = connection.ask(Command::Scan(cursor, BATCH), deadline).await?;
         let Some((next, keys)) = read_scan(&reply) else {
@@ -62,6 +64,9 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
             }
         }
         pace.spent(keys.len());
+        for (name, sent) in [("SCAN", 1), ("OBJECT FREQ", keys.len() as u64)] {
+            *calls.entry(name).or_default() += sent;
+        }
         run.search.counted += keys.len() as u64;
         run.search.seconds = began.elapsed().as_secs_f64();
         cursor = next;

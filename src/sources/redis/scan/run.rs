@@ -1,0 +1,382 @@
+//! One scan of one node: what is asked in each turn, and when the next one may be.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use headwater_engine::reading::{Event, FaultKind, Scan, ScanState};
+use headwater_engine::{RemoteText, Subject};
+use redis::Value;
+use tokio::time::Instant;
+
+use super::super::allowed::Command;
+use super::super::connection::Connection;
+use super::super::cost::adds_hit;
+use super::super::info::Info;
+use super::super::pulse::Pulse;
+use super::super::reply::{integer, text};
+use super::super::trouble::Trouble;
+use super::found::Found;
+use super::pace::Pace;
+use super::{CANCELLED, Job, PATIENCE, SCAN, read_scan};
+use crate::sources::now;
+
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
+/// The sections that the pace is measured by, and what a server is asked that knows one at a time.
+const FIGURES: &[&str] = &["commandstats", "cpu"];
+
+/// How far a scan has come: enough to go on from there.
+#[derive(Clone, Debug)]
+pub(in crate::sources::redis) struct Progress {
+    /// The run of the server that the cursor belongs to.
+    run_id: String,
+    /// Where the keys are found that come next.
+    cursor: u64,
+    scanned: u64,
+    total: u64,
+    orphans: u64,
+    commands: u64,
+    hits: u64,
+    cpu_s: f64,
+    found: Found,
+}
+
+/// Why a scan is over.
+pub(super) enum End {
+    /// Every key was looked at.
+    Complete,
+    /// Somebody or something ended it; it can go on from there.
+    Early(String),
+    /// It cannot go on where an earlier one was.
+    Anew(&'static str),
+    /// The node is lost, or refuses.
+    Lost(Trouble),
+}
+
+/// A scan at work.
+pub(super) struct Run<'a> {
+    job: &'a Job,
+    node: &'a Subject,
+    pulse: &'a Pulse,
+    connection: Connection,
+    progress: Progress,
+    /// Commands sent, by name.
+    calls: BTreeMap<&'static str, u64>,
+    /// The sections that INFO is asked for.
+    figures: &'static [&'static str],
+    /// Whether it was said that the scan waits.
+    waits: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        job: &'a Job,
+        node: &'a Subject,
+        pulse: &'a Pulse,
+        connection: Connection,
+        progress: Option<Progress>,
+    ) -> Self {
+        let progress = progress.unwrap_or_else(|| Progress {
+            run_id: String::new(),
+            cursor: 0,
+            scanned: 0,
+            total: 0,
+            orphans: 0,
+            commands: 0,
+            hits: 0,
+            cpu_s: 0.0,
+            found: Found::new(job.budget.keep.max(1), 0),
+        });
+        Self {
+            job,
+            node,
+            pulse,
+            connection,
+            progress,
+            calls: BTreeMap::new(),
+            figures: FIGURES,
+            waits: false,
+        }
+    }
+
+    /// Scans until the end, whatever it is.
+    pub(super) async fn scan(&mut self) -> End {
+        let cancel = self.job.cancel.clone();
+        let mut pace = Pace::new(self.job.budget.core_share, Instant::now());
+        let end = tokio::select! {
+            biased;
+            () = cancel.cancelled() => End::Early(CANCELLED.to_owned()),
+            end = self.all_keys(&mut pace) => end.unwrap_or_else(End::Lost),
+        };
+        self.go_on().await;
+        if !matches!(end, End::Lost(_)) {
+            // What is kept is described also after a cancel; a node that refuses leaves types unknown.
+            self.progress.found.ask_the_rest();
+            while self.progress.found.has_questions() && self.turn(&[], None).await.is_ok() {}
+            let _ = self.measure(&mut pace).await;
+        }
+        end
+    }
+
+    /// Keys looked at so far.
+    pub(super) fn scanned(&self) -> u64 {
+        self.progress.scanned
+    }
+
+    /// What is needed to go on later.
+    pub(super) fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    /// Tells how far the scan is, with all that it has found.
+    pub(super) async fn tell(&self, state: ScanState) {
+        let progress = &self.progress;
+        let (biggest, longest) = progress.found.rows(self.job.clustered);
+        let scan = Scan {
+            scanned: progress.scanned,
+            total: progress.total.max(progress.scanned),
+            state,
+            biggest,
+            longest,
+            patterns: progress.found.patterns.rows(),
+            expiries: progress.found.expiries.expiries(),
+            commands: progress.commands,
+            cpu_s: progress.cpu_s,
+            hits: progress.hits,
+            orphans: progress.orphans,
+            ..Scan::begun(self.job.shard.clone(), self.node.clone())
+        };
+        self.job.send(self.node, scan).await;
+    }
+
+    async fn all_keys(&mut self, pace: &mut Pace) -> Result<End, Trouble> {
+        let started = Instant::now();
+        if let Some(end) = self.greet().await? {
+            return Ok(end);
+        }
+        let mut told: Option<Instant> = None;
+        let mut waited = Duration::ZERO;
+        let mut end = started + self.job.budget.longest;
+        let mut allowed = self.job.budget.most_keys;
+        let mut keys: Vec<Vec<u8>> = vec![];
+        let mut next = Some(self.progress.cursor);
+        loop {
+            if pace.wants_measure(Instant::now()) {
+                self.measure(pace).await?;
+            }
+            // One way there and back for the sizes of the last keys and the names of the next.
+            let asked = next.map(|cursor| (cursor, pace.batch()));
+            let names = self.turn(&keys, asked).await?;
+            pace.spent(keys.len());
+            allowed = allowed.saturating_sub(keys.len() as u64);
+            if next.is_none() {
+                return Ok(End::Complete);
+            }
+            let Some((then, names)) = names else {
+                return Ok(End::Early("SCAN is answered with something else".to_owned()));
+            };
+            self.progress.found.expiries.pick(&names);
+            (keys, next) = (names, (then != 0).then_some(then));
+            if told.is_none_or(|told| told.elapsed() >= PROGRESS_EVERY) && self.progress.scanned > 0 {
+                told = Some(Instant::now());
+                self.tell(ScanState::Running).await;
+            }
+            if allowed == 0 {
+                let scanned = self.progress.scanned;
+                return Ok(End::Early(format!("{scanned} keys looked at, the most that was allowed")));
+            }
+            if Instant::now() >= end {
+                let seconds = self.job.budget.longest.as_secs();
+                let waited = match waited.as_secs() {
+                    0 => String::new(),
+                    waited => format!(", {waited} s of them spent waiting until the node is calm"),
+                };
+                return Ok(End::Early(format!("{seconds} s are over, the longest that was allowed{waited}")));
+            }
+            loop {
+                end += self.while_paused().await;
+                waited += self.until_calm(end).await;
+                let mut paused = self.job.paused.clone();
+                tokio::select! {
+                    () = tokio::time::sleep_until(pace.next_at()) => break,
+                    // Without a handle nobody pauses any more.
+                    true = async { paused.wait_for(|is_paused| *is_paused).await.is_ok() } => {}
+                }
+            }
+        }
+    }
+
+    /// Learns which run of the server this is, how many keys it has, and how its INFO can be asked. A scan that goes on
+    /// ends where the run is another one.
+    async fn greet(&mut self) -> Result<Option<End>, Trouble> {
+        let questions = [Command::Info(&["server"]), Command::DbSize];
+        let answers = self.ask_all(&questions).await?;
+        let [info, keys] = answers.as_slice() else { return Ok(None) };
+        let info = info.as_ref().ok().and_then(text).unwrap_or_default();
+        let info = Info::parse(&info);
+        if !info.release().knows_several_sections() {
+            self.figures = &FIGURES[..1];
+        }
+        let run_id = info.text("run_id").unwrap_or_default();
+        if self.progress.scanned == 0 {
+            let keys = keys.as_ref().ok().and_then(count).unwrap_or(0);
+            self.progress.total = keys;
+            self.progress.found = Found::new(self.job.budget.keep.max(1), keys);
+            self.progress.run_id = run_id.to_owned();
+        } else if self.progress.run_id != run_id {
+            let why = "the server has restarted, and a cursor means nothing to another run: scan anew";
+            return Ok(Some(End::Anew(why)));
+        }
+        Ok(None)
+    }
+
+    /// Asks the server what all this has cost; a refusal leaves the first guess.
+    async fn measure(&mut self, pace: &mut Pace) -> Result<(), Trouble> {
+        let answer = self.ask_all(&[Command::Info(self.figures)]).await?.pop();
+        if let Some(Ok(reply)) = answer
+            && let Some(text) = text(&reply)
+        {
+            self.progress.cpu_s += pace.measure(&Info::parse(&text), &self.calls, Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Asks everything that is due in one go: the sizes of these keys, when some of them expire, types and lengths, and
+    /// the names of the next keys, which it returns with the cursor behind them.
+    async fn turn(
+        &mut self,
+        keys: &[Vec<u8>],
+        next: Option<(u64, u32)>,
+    ) -> Result<Option<(u64, Vec<Vec<u8>>)>, Trouble> {
+        let found = &mut self.progress.found;
+        let sampled = found.expiries.next_to_ask();
+        let to_type = found.next_to_type();
+        let to_measure = std::mem::take(&mut found.to_measure);
+        let mut questions: Vec<Command<'_>> = keys.iter().map(|key| Command::MemoryUsage(key)).collect();
+        questions.extend(sampled.iter().map(|key| Command::Pttl(key)));
+        questions.extend(to_type.iter().map(|known| Command::Type(&known.key)));
+        questions.extend(to_measure.iter().map(|(known, length)| Command::Length(*length, &known.key)));
+        questions.extend(next.map(|(cursor, batch)| Command::Scan(cursor, batch)));
+        let mut answers = self.ask_all(&questions).await?.into_iter();
+        for (key, answer) in keys.iter().zip(answers.by_ref()) {
+            self.weighed(key, answer)?;
+        }
+        if let Some((cursor, _)) = next {
+            // Whoever goes on from here asks again for the keys that are only known by name.
+            self.progress.cursor = cursor;
+        }
+        let found = &mut self.progress.found;
+        for answer in answers.by_ref().take(sampled.len()) {
+            match answer {
+                Ok(reply) => found.expiries.take(integer(&reply).unwrap_or(i64::MIN), now()),
+                Err(trouble) if trouble.kind == FaultKind::Denied => found.expiries.refused(),
+                Err(_) => {}
+            }
+        }
+        for (known, answer) in to_type.into_iter().zip(answers.by_ref()) {
+            match answer {
+                Ok(reply) => found.typed(known, text(&reply).unwrap_or_default().into_owned()),
+                Err(trouble) if trouble.kind == FaultKind::Denied => found.describe_no_more(),
+                Err(_) => {}
+            }
+        }
+        for ((known, length), answer) in to_measure.into_iter().zip(answers.by_ref()) {
+            match answer {
+                Ok(reply) => {
+                    if let Some(elements) = count(&reply) {
+                        found.measured(known, length, elements);
+                    }
+                }
+                Err(trouble) if trouble.kind == FaultKind::Denied => found.describe_no_more(),
+                Err(_) => {}
+            }
+        }
+        match answers.next() {
+            Some(answer) => Ok(read_scan(&answer?)
+                .map(|(cursor, names)| (cursor, names.into_iter().map(<[u8]>::to_vec).collect()))),
+            None => Ok(None),
+        }
+    }
+
+    fn weighed(&mut self, key: &[u8], answer: Result<Value, Trouble>) -> Result<(), Trouble> {
+        let progress = &mut self.progress;
+        progress.scanned += 1;
+        match answer {
+            // NULL: the key is gone already.
+            Ok(reply) => {
+                if let Some(bytes) = count(&reply) {
+                    progress.found.weighed(key, bytes);
+                }
+                Ok(())
+            }
+            Err(trouble) => match trouble.code.as_deref() {
+                Some("MOVED") => {
+                    progress.orphans += 1;
+                    Ok(())
+                }
+                // The slot is on its way to another node, and the key has arrived there.
+                Some("ASK" | "TRYAGAIN") => Ok(()),
+                _ => Err(trouble),
+            },
+        }
+    }
+
+    /// Asks and keeps the accounts.
+    async fn ask_all(&mut self, questions: &[Command<'_>]) -> Result<Vec<Result<Value, Trouble>>, Trouble> {
+        for question in questions {
+            *self.calls.entry(question.name()).or_default() += 1;
+        }
+        self.progress.commands += questions.len() as u64;
+        let answers = self.connection.ask_all(questions, Instant::now() + PATIENCE).await?;
+        let hits = questions
+            .iter()
+            .zip(&answers)
+            .filter(|(question, answer)| answer.as_ref().is_ok_and(|reply| adds_hit(question, reply)));
+        self.progress.hits += hits.count() as u64;
+        Ok(answers)
+    }
+
+    /// Waits while the operator has the scan stand still, and says so; returns for how long.
+    async fn while_paused(&mut self) -> Duration {
+        let began = Instant::now();
+        let mut paused = self.job.paused.clone();
+        // Without a handle there is nobody who could let it go on.
+        if !*paused.borrow() || paused.has_changed().is_err() {
+            return Duration::ZERO;
+        }
+        self.tell(ScanState::Paused).await;
+        let _ = paused.wait_for(|is_paused| !is_paused).await;
+        self.tell(ScanState::Running).await;
+        began.elapsed()
+    }
+
+    /// Waits while the node suffers, at most until the scan has to end, and says so; returns for how long.
+    async fn until_calm(&mut self, end: Instant) -> Duration {
+        let began = Instant::now();
+        let pulse = self.pulse;
+        let spared_until = || pulse.spared_until().min(end);
+        if spared_until() <= began {
+            return Duration::ZERO;
+        }
+        self.waits = true;
+        let why = RemoteText::new("the node is near its limit: the scan goes on when it is calm");
+        self.job.tell(self.node, Event::Unavailable { what: RemoteText::new(SCAN), why }).await;
+        while spared_until() > Instant::now() {
+            tokio::time::sleep_until(spared_until()).await;
+        }
+        self.go_on().await;
+        began.elapsed()
+    }
+
+    /// Takes back that the scan waits, also when it ends while it does.
+    async fn go_on(&mut self) {
+        if std::mem::take(&mut self.waits) {
+            self.job.tell(self.node, Event::Available { what: RemoteText::new(SCAN) }).await;
+        }
+    }
+}
+
+fn count(reply: &Value) -> Option<u64> {
+    integer(reply).and_then(|number| u64::try_from(number).ok())
+}
