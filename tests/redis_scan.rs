@@ -195,8 +195,7 @@ async fn a_scan_of_a_shard_without_an_address_says_so() {
 /// Keys of every kind that scans meet: names of any bytes, collections, expiries of which two fifths are in one second.
 fn fill_with_everything(server: &Server) -> Moment {
     fill(server, 300, |key| format!("user:{key}:never"));
-    let now =
-        Moment(redis::cmd("TIME").query::<(i64, i64)>(&mut server.connect().unwrap()).unwrap().0 * 1_000);
+    let now = Moment(server.run::<(i64, i64)>(&["TIME"]).0 * 1_000);
     let herd = Moment(now.0 + 900_000);
     let mut pipeline = redis::pipe();
     for key in 0..100_i64 {
@@ -211,7 +210,7 @@ fn fill_with_everything(server: &Server) -> Moment {
         pipeline.cmd("RPUSH").arg("events").arg(format!("event {member}")).ignore();
     }
     pipeline.cmd("XADD").arg("log").arg("*").arg("line").arg(vec![b'x'; 50_000]).ignore();
-    pipeline.exec(&mut server.connect().unwrap()).expect("the keys can be written");
+    pipeline.exec(&mut server.connect().expect("the server is there")).expect("the keys can be written");
     herd
 }
 

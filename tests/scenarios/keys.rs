@@ -135,6 +135,7 @@ pub(crate) fn scan(row: &Scanned, node: &Subject) -> Scan {
             .iter()
             .map(|(at, keys)| ExpirySecond { at: second(*at), keys: *keys })
             .collect(),
+        spans: vec![],
     });
     Scan {
         scanned: 100,

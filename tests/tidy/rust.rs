@@ -24,7 +24,6 @@ const LONG: &[&str] = &[
     "src/sources/redis/connection.rs",
     "src/sources/redis/discovery.rs",
     "src/sources/redis/node.rs",
-    "src/sources/redis/scan.rs",
 ];
 
 /// Names that say nothing of what is inside.

@@ -9,6 +9,7 @@ mod found;
 mod pace;
 mod pattern;
 mod run;
+mod turn;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

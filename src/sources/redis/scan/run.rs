@@ -3,22 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, FaultKind, Scan, ScanState};
+use headwater_engine::reading::{Event, Scan, ScanState};
 use headwater_engine::{RemoteText, Subject};
-use redis::Value;
 use tokio::time::Instant;
 
 use super::super::allowed::Command;
 use super::super::connection::Connection;
-use super::super::cost::adds_hit;
 use super::super::info::Info;
 use super::super::pulse::Pulse;
-use super::super::reply::{integer, text};
+use super::super::reply::text;
 use super::super::trouble::Trouble;
 use super::found::Found;
 use super::pace::Pace;
-use super::{CANCELLED, Job, PATIENCE, SCAN, read_scan};
-use crate::sources::now;
+use super::turn::count;
+use super::{CANCELLED, Job, SCAN};
 
 /// How often progress is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
@@ -30,16 +28,16 @@ const FIGURES: &[&str] = &["commandstats", "cpu"];
 #[derive(Clone, Debug)]
 pub(in crate::sources::redis) struct Progress {
     /// The run of the server that the cursor belongs to.
-    run_id: String,
+    pub(super) run_id: String,
     /// Where the keys are found that come next.
-    cursor: u64,
-    scanned: u64,
-    total: u64,
-    orphans: u64,
-    commands: u64,
-    hits: u64,
-    cpu_s: f64,
-    found: Found,
+    pub(super) cursor: u64,
+    pub(super) scanned: u64,
+    pub(super) total: u64,
+    pub(super) orphans: u64,
+    pub(super) commands: u64,
+    pub(super) hits: u64,
+    pub(super) cpu_s: f64,
+    pub(super) found: Found,
 }
 
 /// Why a scan is over.
@@ -59,10 +57,10 @@ pub(super) struct Run<'a> {
     job: &'a Job,
     node: &'a Subject,
     pulse: &'a Pulse,
-    connection: Connection,
-    progress: Progress,
+    pub(super) connection: Connection,
+    pub(super) progress: Progress,
     /// Commands sent, by name.
-    calls: BTreeMap<&'static str, u64>,
+    pub(super) calls: BTreeMap<&'static str, u64>,
     /// The sections that INFO is asked for.
     figures: &'static [&'static str],
     /// Whether it was said that the scan waits.
@@ -242,101 +240,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Asks everything that is due in one go: the sizes of these keys, when some of them expire, types and lengths, and
-    /// the names of the next keys, which it returns with the cursor behind them.
-    async fn turn(
-        &mut self,
-        keys: &[Vec<u8>],
-        next: Option<(u64, u32)>,
-    ) -> Result<Option<(u64, Vec<Vec<u8>>)>, Trouble> {
-        let found = &mut self.progress.found;
-        let sampled = found.expiries.next_to_ask();
-        let to_type = found.next_to_type();
-        let to_measure = std::mem::take(&mut found.to_measure);
-        let mut questions: Vec<Command<'_>> = keys.iter().map(|key| Command::MemoryUsage(key)).collect();
-        questions.extend(sampled.iter().map(|key| Command::Pttl(key)));
-        questions.extend(to_type.iter().map(|known| Command::Type(&known.key)));
-        questions.extend(to_measure.iter().map(|(known, length)| Command::Length(*length, &known.key)));
-        questions.extend(next.map(|(cursor, batch)| Command::Scan(cursor, batch)));
-        let mut answers = self.ask_all(&questions).await?.into_iter();
-        for (key, answer) in keys.iter().zip(answers.by_ref()) {
-            self.weighed(key, answer)?;
-        }
-        if let Some((cursor, _)) = next {
-            // Whoever goes on from here asks again for the keys that are only known by name.
-            self.progress.cursor = cursor;
-        }
-        let found = &mut self.progress.found;
-        for answer in answers.by_ref().take(sampled.len()) {
-            match answer {
-                Ok(reply) => found.expiries.take(integer(&reply).unwrap_or(i64::MIN), now()),
-                Err(trouble) if trouble.kind == FaultKind::Denied => found.expiries.refused(),
-                Err(_) => {}
-            }
-        }
-        for (known, answer) in to_type.into_iter().zip(answers.by_ref()) {
-            match answer {
-                Ok(reply) => found.typed(known, text(&reply).unwrap_or_default().into_owned()),
-                Err(trouble) if trouble.kind == FaultKind::Denied => found.describe_no_more(),
-                Err(_) => {}
-            }
-        }
-        for ((known, length), answer) in to_measure.into_iter().zip(answers.by_ref()) {
-            match answer {
-                Ok(reply) => {
-                    if let Some(elements) = count(&reply) {
-                        found.measured(known, length, elements);
-                    }
-                }
-                Err(trouble) if trouble.kind == FaultKind::Denied => found.describe_no_more(),
-                Err(_) => {}
-            }
-        }
-        match answers.next() {
-            Some(answer) => Ok(read_scan(&answer?)
-                .map(|(cursor, names)| (cursor, names.into_iter().map(<[u8]>::to_vec).collect()))),
-            None => Ok(None),
-        }
-    }
-
-    fn weighed(&mut self, key: &[u8], answer: Result<Value, Trouble>) -> Result<(), Trouble> {
-        let progress = &mut self.progress;
-        progress.scanned += 1;
-        match answer {
-            // NULL: the key is gone already.
-            Ok(reply) => {
-                if let Some(bytes) = count(&reply) {
-                    progress.found.weighed(key, bytes);
-                }
-                Ok(())
-            }
-            Err(trouble) => match trouble.code.as_deref() {
-                Some("MOVED") => {
-                    progress.orphans += 1;
-                    Ok(())
-                }
-                // The slot is on its way to another node, and the key has arrived there.
-                Some("ASK" | "TRYAGAIN") => Ok(()),
-                _ => Err(trouble),
-            },
-        }
-    }
-
-    /// Asks and keeps the accounts.
-    async fn ask_all(&mut self, questions: &[Command<'_>]) -> Result<Vec<Result<Value, Trouble>>, Trouble> {
-        for question in questions {
-            *self.calls.entry(question.name()).or_default() += 1;
-        }
-        self.progress.commands += questions.len() as u64;
-        let answers = self.connection.ask_all(questions, Instant::now() + PATIENCE).await?;
-        let hits = questions
-            .iter()
-            .zip(&answers)
-            .filter(|(question, answer)| answer.as_ref().is_ok_and(|reply| adds_hit(question, reply)));
-        self.progress.hits += hits.count() as u64;
-        Ok(answers)
-    }
-
     /// Waits while the operator has the scan stand still, and says so; returns for how long.
     async fn while_paused(&mut self) -> Duration {
         let began = Instant::now();
@@ -375,8 +278,4 @@ impl<'a> Run<'a> {
             self.job.tell(self.node, Event::Available { what: RemoteText::new(SCAN) }).await;
         }
     }
-}
-
-fn count(reply: &Value) -> Option<u64> {
-    integer(reply).and_then(|number| u64::try_from(number).ok())
 }
