@@ -15,12 +15,11 @@ pub(crate) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> O
     let snapshot = view.snapshot;
     let refused = |why: String| Outcome::Refused(why);
     let Some(shard) = shard else { return refused("no shard is under the cursor".to_owned()) };
-    if view.is_replay {
-        return refused("a recording cannot be asked anything new: no scan".to_owned());
+    if let Some(why) = past_words(view, "no scan") {
+        return refused(why);
     }
-    if snapshot.gone_back_from.is_some() {
-        let live = view.keys.key_of(Action::Live);
-        return refused(format!("this is the past: return to the present first ({live})"));
+    if action == Action::CancelScan && is_searched(snapshot, shard) {
+        return Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone())));
     }
     let running = scan_of(snapshot, shard).filter(|scan| !scan.state.has_ended());
     match (action, running) {
@@ -30,6 +29,22 @@ pub(crate) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> O
         (Action::PauseScan, Some(_)) => Outcome::Wants(Intent::Do(Effect::PauseScan(shard.clone()))),
         (_, Some(_)) => Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone()))),
     }
+}
+
+/// Why nothing new can be asked of what is shown: it is a recording, or the past.
+pub(crate) fn past_words(view: &View<'_>, what: &str) -> Option<String> {
+    if view.is_replay {
+        return Some(format!("a recording cannot be asked anything new: {what}"));
+    }
+    view.snapshot.gone_back_from.is_some().then(|| {
+        let live = view.keys.key_of(Action::Live);
+        format!("this is the past: return to the present first ({live})")
+    })
+}
+
+/// Whether a search of a shard for hot keys goes on.
+fn is_searched(snapshot: &Snapshot, shard: &Subject) -> bool {
+    snapshot.searches.iter().any(|search| search.shard == *shard && !search.state.has_ended())
 }
 
 /// The scan of a shard.

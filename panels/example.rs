@@ -1,6 +1,7 @@
 //! A small deployment that is driven through a real engine, for the tests of panels.
 
 mod drawing;
+mod keyspace;
 mod suspicion;
 
 use std::sync::Arc;

@@ -1,12 +1,30 @@
 //! The keys of each shard: which are big, which are hot, when they expire, and where any key lives.
 
+mod big;
+mod drawing;
+mod expiry;
+mod hot;
+mod known;
+mod pane;
+mod patterns;
+mod place;
+mod seen;
+mod shard_rows;
+mod sizes;
+mod ways;
+
+use headwater_engine::filter::{FieldRow, Filter};
+use headwater_engine::report::Verdict;
+use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::palette::ColorRole;
+use crate::big_key_scan::{self, shard_of};
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
+use drawing::{draw_foot, draw_running, draw_told, draw_views, take};
+use pane::{Looked, Opened, Pane, ViewRow};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -15,18 +33,282 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Keys",
     help: "which keys are big, which are hot, when keys expire, and where a key lives",
     is_for_walls: false,
-    make: || Box::new(Keyspace),
+    make: || Box::new(Keyspace::new()),
 };
 
-#[derive(Debug)]
-struct Keyspace;
+/// Every view, in the order of the keys to the left and right. A view is one file and its line here.
+static VIEWS: &[ViewRow] = &[
+    shard_rows::VIEW,
+    big::VIEW,
+    patterns::VIEW,
+    hot::VIEW,
+    expiry::VIEW,
+    sizes::VIEW,
+    place::VIEW,
+    ways::VIEW,
+];
+
+/// What help explains.
+static WORDS: &[(&str, &str)] = &[
+    (
+        "big, patterns",
+        "keys by size, and by the pattern of their names, as a scan found them; 'reply' and 'request' are commands that the server itself logged as large",
+    ),
+    ("hot", "keys by their shares of operations, CPU and bytes; '-' where the way that counted cannot say"),
+    (
+        "ttl",
+        "the seconds in which most keys of a sample expire; a herd is one with more than 5 % of all that expire",
+    ),
+    ("sizes", "how many keys there are of which size, as the server counts them: free, and without names"),
+    ("place", "slot, shard and node of any keys, and whether they share one"),
+    (
+        "ways",
+        "every way to find out about keys, the gentlest first, with its cost and whether this shard offers it",
+    ),
+    ("freq", "the counter of OBJECT FREQ: an order, no share"),
+    ("our own", "what Headwater itself asks: no caller's doing"),
+];
+
+/// From these heights on there is a head, and the row under the cursor in words.
+const HEIGHT_FOR_HEAD: u16 = 5;
+const HEIGHT_FOR_FOOT: u16 = 9;
+
+struct Keyspace {
+    panes: Vec<Box<dyn Pane>>,
+    /// The place of the view that is open.
+    at: usize,
+    /// The shard that was opened.
+    of: Option<Subject>,
+    typed: Vec<String>,
+    /// Whether the cursor was put somewhere; until then it stands on the shard that is accused most.
+    is_led: bool,
+}
+
+/// The places of views that are led to by name.
+const SHARDS: usize = 0;
+const BIG: usize = 1;
+
+fn place_of(name: &str) -> usize {
+    VIEWS.iter().position(|row| row.name == name).unwrap_or(SHARDS)
+}
+
+impl Keyspace {
+    fn new() -> Self {
+        let panes = VIEWS.iter().map(|row| (row.make)()).collect();
+        Self { panes, at: SHARDS, of: None, typed: vec![], is_led: false }
+    }
+
+    fn row(&self) -> &'static ViewRow {
+        VIEWS.get(self.at).unwrap_or(&VIEWS[SHARDS])
+    }
+
+    /// Runs with the pane that is open and what it looks at.
+    fn with<T>(&mut self, view: &View<'_>, run: impl FnOnce(&mut dyn Pane, &Looked<'_>) -> T) -> T {
+        self.lead(view);
+        let about = self.about(view);
+        let looked = Looked { view, of: self.of.as_ref(), about: about.as_ref(), typed: &self.typed };
+        run(self.panes[self.at].as_mut(), &looked)
+    }
+
+    /// The same without changing anything.
+    fn seeing<T>(&self, view: &View<'_>, run: impl FnOnce(&dyn Pane, &Looked<'_>) -> T) -> T {
+        let about = self.about(view);
+        let looked = Looked { view, of: self.of.as_ref(), about: about.as_ref(), typed: &self.typed };
+        run(self.panes[self.at].as_ref(), &looked)
+    }
+
+    /// The shard that actions are about: the one that was opened, else the one under the cursor of the list.
+    fn about(&self, view: &View<'_>) -> Option<Subject> {
+        if self.of.is_some() {
+            return self.of.clone();
+        }
+        let looked = Looked { view, of: None, about: None, typed: &[] };
+        self.panes[SHARDS].selected(&looked).and_then(|id| id.parse().ok())
+    }
+
+    /// Puts the cursor of the list on the shard that is accused most, until somebody moves it.
+    fn lead(&mut self, view: &View<'_>) {
+        if self.is_led {
+            return;
+        }
+        if let Some(worst) = accused(view.snapshot) {
+            self.panes[SHARDS].select(worst.as_str());
+        }
+    }
+
+    fn turn(&mut self, to_the_right: bool) -> Outcome {
+        self.panes[self.at].close();
+        let step = if to_the_right { 1 } else { VIEWS.len() - 1 };
+        self.at = (self.at + step) % VIEWS.len();
+        Outcome::Done
+    }
+
+    fn back(&mut self) -> Outcome {
+        if self.panes[self.at].has_page() {
+            self.panes[self.at].close();
+        } else if self.of.take().is_some() || self.at != SHARDS {
+            self.at = SHARDS;
+        } else {
+            return Outcome::Ignored;
+        }
+        Outcome::Done
+    }
+
+    /// Whether something runs on the shard that actions are about.
+    fn is_searched(&self, view: &View<'_>) -> bool {
+        let Some(shard) = self.about(view) else { return false };
+        let snapshot = view.snapshot;
+        snapshot.scans.iter().any(|scan| scan.shard == shard && !scan.state.has_ended())
+            || snapshot.searches.iter().any(|search| search.shard == shard && !search.state.has_ended())
+    }
+}
+
+/// The shard that is accused most.
+fn accused(snapshot: &Snapshot) -> Option<Subject> {
+    let rows = snapshot.report.verdicts.iter();
+    let mut accused = rows.take_while(|row| row.verdict <= Verdict::Suspect).map(|row| &row.subject);
+    accused.find(|subject| shard_of(snapshot, subject).is_some()).cloned()
+}
 
 impl Panel for Keyspace {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        draw_sentences(&[("nothing is known of keys yet".to_owned(), ColorRole::Faint)], view, area, buffer);
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let (row, at, of) = (self.row(), self.at, self.of.clone());
+        self.with(view, |pane, looked| {
+            let mut rest = area;
+            if area.height >= HEIGHT_FOR_HEAD {
+                draw_views(at, of.as_ref(), view, take(&mut rest, 1), buffer);
+            }
+            if pane.has_page() && pane.count(looked) > 0 {
+                return pane.draw(looked, rest, buffer);
+            }
+            if pane.count(looked) == 0 {
+                draw_running(looked, &mut rest, buffer);
+                return draw_sentences(&(row.empty)(looked), view, rest, buffer);
+            }
+            if area.height >= HEIGHT_FOR_HEAD {
+                draw_told(row, looked, &mut rest, area.height / 4, buffer);
+                draw_running(looked, &mut rest, buffer);
+            }
+            if let Some((height, draw)) = row.picture.filter(|(height, _)| area.height >= height * 4) {
+                draw(looked, take(&mut rest, height), buffer);
+            }
+            if area.height >= HEIGHT_FOR_FOOT {
+                draw_foot(pane, looked, &mut rest, area.height / 6, buffer);
+            }
+            pane.draw(looked, rest, buffer);
+        });
     }
 
-    fn act(&mut self, _action: Action, _view: &View<'_>) -> Outcome {
-        Outcome::Ignored
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        match action {
+            Action::Back => return self.back(),
+            Action::Left | Action::Right => return self.turn(action == Action::Right),
+            Action::Scan | Action::PauseScan | Action::CancelScan => {
+                return big_key_scan::act(action, self.about(view).as_ref(), view);
+            }
+            Action::SearchHot => {
+                return match self.row().name {
+                    "ways" => self.act(Action::Open, view),
+                    _ => ways::ask_next(self.about(view).as_ref(), view),
+                };
+            }
+            _ => {}
+        }
+        let is_list = self.at == SHARDS;
+        match self.with(view, |pane, looked| pane.act(action, looked)) {
+            Opened::Page => Outcome::Done,
+            Opened::Shard(shard) => {
+                self.of = Some(shard);
+                self.at = BIG;
+                Outcome::Done
+            }
+            Opened::Other(outcome) => {
+                self.is_led |= is_list && outcome == Outcome::Done;
+                outcome
+            }
+        }
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        &[
+            Action::Open,
+            Action::Right,
+            Action::Scan,
+            Action::SearchHot,
+            Action::PauseScan,
+            Action::CancelScan,
+            Action::Back,
+        ]
+    }
+
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let is_past = view.is_replay || view.snapshot.gone_back_from.is_some();
+        match action {
+            Action::Open => Some(self.row().opens),
+            Action::Left | Action::Right => Some("other view"),
+            Action::Back if self.at == SHARDS && self.of.is_none() => None,
+            Action::Scan | Action::SearchHot if is_past => None,
+            Action::PauseScan | Action::CancelScan if is_past || !self.is_searched(view) => None,
+            _ => Some(action.row().short),
+        }
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        WORDS
+    }
+
+    fn fields(&self) -> Vec<FieldRow> {
+        self.panes[self.at].fields()
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>) {
+        self.panes[self.at].set_filter(filter);
+    }
+
+    fn filter(&self) -> Option<&Filter> {
+        self.panes[self.at].filter()
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        self.seeing(view, |pane, looked| pane.copied(looked))
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        let is_list = self.at == SHARDS;
+        let outcome = self.with(view, |pane, looked| pane.click(at, looked));
+        self.is_led |= is_list && outcome == Outcome::Done;
+        outcome
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        let shard = if subject.address().is_some() { subject.parent() } else { Some(subject.clone()) };
+        self.of = shard.filter(|shard| shard.shard_index().is_some());
+        self.at = if self.of.is_some() { BIG } else { SHARDS };
+    }
+
+    fn close(&mut self) {
+        self.panes.iter_mut().for_each(|pane| pane.close());
+        (self.at, self.of) = (SHARDS, None);
+    }
+
+    fn typed(&mut self, text: &str, _view: &View<'_>) -> Outcome {
+        self.typed.clear();
+        for key in text.split_whitespace().take(MOST_TYPED) {
+            if !self.typed.iter().any(|known| known == key) {
+                self.typed.push(key.to_owned());
+            }
+        }
+        self.at = place_of("place");
+        Outcome::Done
     }
 }
+
+/// Keys that can be typed in at once.
+const MOST_TYPED: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::panel::Outcome;
 pub use column::{Cell, Column, DrawCell, Row, Width};
+pub(crate) use column::{number, text};
 
 /// The columns of a table with its cursor, order and filter.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ pub(crate) fn keys() -> Keymap {
     let actions = [
         ("enter", Action::Open),
         ("b", Action::Scan),
+        ("H", Action::SearchHot),
         ("p", Action::PauseScan),
         ("x", Action::CancelScan),
         ("pageup", Action::PageUp),

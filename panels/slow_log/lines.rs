@@ -1,6 +1,5 @@
 //! Rows of the slow log: groups, and single entries.
 
-use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::reading::SlowCommand;
@@ -8,7 +7,7 @@ use headwater_engine::{Moment, Subject};
 
 use crate::palette::ColorRole;
 use crate::slow_groups::{SlowGroup, pattern_of};
-use crate::table::{Cell, Column, Row, Width};
+use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// One group.
 pub(super) struct GroupLine {
@@ -136,29 +135,6 @@ impl EntryLine {
             if entry.excluded { NOT_COUNTED } else { "" }
         )
     }
-}
-
-const fn text<R>(
-    name: &'static str,
-    help: &'static str,
-    width: Width,
-    rank: u8,
-    cell: fn(&R) -> Cell<'_>,
-) -> Column<R> {
-    let field = FieldRow { name, kind: FieldKind::Text, help };
-    Column { field, title: name, width, rank, cell, draw: None }
-}
-
-const fn number<R>(
-    name: &'static str,
-    unit: Unit,
-    help: &'static str,
-    cells: u16,
-    rank: u8,
-    cell: fn(&R) -> Cell<'_>,
-) -> Column<R> {
-    let field = FieldRow { name, kind: FieldKind::Number(unit), help };
-    Column { field, title: name, width: Width::Cells(cells), rank, cell, draw: None }
 }
 
 /// Rows that convict nobody are drawn with less weight.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use headwater_engine::filter::{FieldRow, FieldValue};
+use headwater_engine::filter::{FieldKind, FieldRow, FieldValue};
+use headwater_engine::metric::Unit;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -96,4 +97,29 @@ impl<'a> Cell<'a> {
         self.text = Some(text.into());
         self
     }
+}
+
+/// A column of words whose head is its name.
+pub(crate) const fn text<R>(
+    name: &'static str,
+    help: &'static str,
+    width: Width,
+    rank: u8,
+    cell: fn(&R) -> Cell<'_>,
+) -> Column<R> {
+    let field = FieldRow { name, kind: FieldKind::Text, help };
+    Column { field, title: name, width, rank, cell, draw: None }
+}
+
+/// A column of numbers whose head is its name.
+pub(crate) const fn number<R>(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    cells: u16,
+    rank: u8,
+    cell: fn(&R) -> Cell<'_>,
+) -> Column<R> {
+    let field = FieldRow { name, kind: FieldKind::Number(unit), help };
+    Column { field, title: name, width: Width::Cells(cells), rank, cell, draw: None }
 }

@@ -1,0 +1,246 @@
+//! When keys expire: the seconds of a sample in which most do, and the herd among them.
+
+use headwater_engine::metric::{REDIS_EXPIRED, REDIS_KEYS, REDIS_KEYS_VOLATILE, Unit};
+use headwater_engine::quantity::show;
+use headwater_engine::reading::{Expiries, Scan};
+use headwater_engine::{Moment, Subject};
+use headwater_widgets::{Progress, Sparkline};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::seen::{age_words, key_to_start, scans, scans_told, short};
+use crate::action::Action;
+use crate::palette::ColorRole;
+use crate::panel::{Outcome, View};
+use crate::table::{Cell, Column, Row, Width, number, text};
+
+/// This view's line in the table.
+pub(super) const VIEW: ViewRow = ViewRow {
+    name: "ttl",
+    make: || Rows::boxed(&ROWS),
+    told,
+    empty,
+    picture: Some((5, draw)),
+    opens: "its shard",
+};
+
+static ROWS: RowsOf<Second> = RowsOf {
+    columns: COLUMNS,
+    rows,
+    words,
+    open: |row, _| match row {
+        Some(row) => to_shard(&row.shard),
+        None => Opened::Other(Outcome::Refused("no expiry is known".to_owned())),
+    },
+    page: |_, _| vec![],
+};
+
+/// From this share on, keys that expire within one second are called a herd: what section 5 of the rules calls so.
+const HERD_SHARE: f64 = 0.05;
+
+/// One second in which keys of one shard expire.
+struct Second {
+    id: String,
+    shard: Subject,
+    shard_name: String,
+    at: Moment,
+    /// Seconds until it comes, below zero once it has passed.
+    in_s: f64,
+    keys: u64,
+    share: Option<f64>,
+    is_herd: bool,
+}
+
+impl Row for Second {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// The samples that are looked at.
+fn samples<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, &'a Expiries)> {
+    scans(looked).filter_map(|(scan, _)| Some((scan, scan.expiries.as_ref()?)))
+}
+
+fn rows(looked: &Looked<'_>) -> Vec<Second> {
+    let now = looked.snapshot().at;
+    let mut rows = vec![];
+    for (scan, expiries) in samples(looked) {
+        let volatile = expiries.volatile();
+        let herd = expiries.herd().filter(|(_, share)| *share >= HERD_SHARE).map(|(second, _)| second.at);
+        rows.extend(expiries.seconds.iter().map(|second| Second {
+            id: format!("{} {}", scan.shard, second.at.0),
+            shard: scan.shard.clone(),
+            shard_name: short(&scan.shard),
+            at: second.at,
+            in_s: second.at.seconds_after(now),
+            keys: second.keys,
+            share: (volatile > 0).then(|| second.keys as f64 / volatile as f64),
+            is_herd: herd == Some(second.at),
+        }));
+    }
+    rows.sort_by_key(|row| row.at);
+    rows
+}
+
+static COLUMNS: &[Column<Second>] = &[
+    text("second", "the second, UTC", Width::Cells(8), 0, |row| Cell::text(row.at.clock())),
+    number("in", Unit::Seconds, "how long until then; below 0 once it has passed", 9, 1, |row| {
+        let cell = Cell::number(Some(row.in_s));
+        if row.in_s < 0.0 { cell.shown("passed").colored(ColorRole::Faint) } else { cell }
+    }),
+    number("keys", Unit::Count, "keys of the sample that expire in it", 7, 0, |row| {
+        Cell::number(Some(row.keys as f64))
+    }),
+    number("share", Unit::Ratio, "its share of the keys of the sample that expire at all", 6, 0, |row| {
+        Cell::number(row.share)
+    }),
+    Column {
+        draw: Some(draw_bar),
+        title: "",
+        ..text("bar", "the share, drawn; for filters 'herd' or nothing", Width::Rest(8), 0, |row| {
+            Cell::text(if row.is_herd { "herd" } else { "" })
+        })
+    },
+    text("herd", "the second with more than 5 % of all", Width::Cells(6), 1, |row| {
+        if row.is_herd {
+            Cell::text("herd").shown("! herd").colored(ColorRole::Suspect)
+        } else {
+            Cell::text("")
+        }
+    }),
+    text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
+        Cell::text(row.shard_name.as_str())
+    }),
+];
+
+fn draw_bar(row: &Second, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    let role = if row.is_herd { ColorRole::Suspect } else { ColorRole::Trend };
+    Progress::new(row.share)
+        .glyphs(view.palette.glyphs)
+        .styles(view.palette.style(role), view.palette.style(ColorRole::Frame))
+        .render(area, buffer);
+}
+
+fn words(row: &Second) -> String {
+    let share = row.share.map(|share| format!(", {} of those that expire", show(share, Unit::Ratio)));
+    let when = match row.in_s {
+        passed if passed < 0.0 => "passed".to_owned(),
+        until => format!("in {}", show(until, Unit::Seconds)),
+    };
+    format!(
+        "{}: {} sampled keys expire at {} UTC ({when}){}",
+        row.shard,
+        show(row.keys as f64, Unit::Count),
+        row.at.clock(),
+        share.unwrap_or_default()
+    )
+}
+
+fn told(looked: &Looked<'_>) -> Sentences {
+    let mut told: Sentences =
+        samples(looked).map(|(scan, expiries)| sampled(scan, expiries, looked)).take(3).collect();
+    told.extend(counted(looked).map(|text| (text, ColorRole::Faint)));
+    told
+}
+
+/// What a sample says of a shard: how many keys expire, how many never do, and the herd.
+fn sampled(scan: &Scan, expiries: &Expiries, looked: &Looked<'_>) -> (String, ColorRole) {
+    let count = |keys: u64| show(keys as f64, Unit::Count);
+    let herd = expiries.herd().filter(|(_, share)| *share >= HERD_SHARE);
+    let (forecast, role) = match herd {
+        Some((second, share)) => (
+            format!("! herd: {} of them at {} UTC", show(share, Unit::Ratio), second.at.clock()),
+            ColorRole::Suspect,
+        ),
+        None => ("o no second holds more than 5 % of them".to_owned(), ColorRole::Innocent),
+    };
+    let text = format!(
+        "{}: {forecast}; of {} sampled keys {} expire, {} never; {}",
+        scan.shard,
+        count(expiries.sampled),
+        count(expiries.volatile()),
+        count(expiries.without),
+        age_words(expiries.at, looked.snapshot())
+    );
+    (text, role)
+}
+
+/// What the servers count themselves, without a sample.
+fn counted(looked: &Looked<'_>) -> Option<String> {
+    let snapshot = looked.snapshot();
+    let shards = snapshot.topologies.iter().flat_map(|topology| &topology.shards);
+    let primaries = shards
+        .filter(|shard| looked.includes(&shard.subject))
+        .filter_map(|shard| shard.nodes.iter().find(|node| node.primary));
+    let mut sums = [None::<f64>; 3];
+    for node in primaries {
+        for (sum, metric) in sums.iter_mut().zip([REDIS_KEYS, REDIS_KEYS_VOLATILE, REDIS_EXPIRED]) {
+            if let Some(seen) = snapshot.present(&node.subject, metric, None) {
+                *sum = Some(sum.unwrap_or(0.0) + seen.value);
+            }
+        }
+    }
+    let [Some(keys), Some(volatile), expired] = sums else { return None };
+    let expired = expired.map(|expired| format!("; {} expire now", show(expired, Unit::PerSecond)));
+    Some(format!(
+        "free, counted by the servers: {} of {} keys have an expiry{}",
+        show(volatile, Unit::Count),
+        show(keys, Unit::Count),
+        expired.unwrap_or_default()
+    ))
+}
+
+fn empty(looked: &Looked<'_>) -> Sentences {
+    let mut told = vec![("no expiry of keys is known".to_owned(), ColorRole::Heading)];
+    told.extend(scans_told(looked));
+    if let Some(start) =
+        key_to_start(looked.view, Action::Scan, "asks for a scan, which samples expiries too")
+    {
+        told.push((start, ColorRole::Text));
+    }
+    told.push((
+        "keys that were written together with one TTL expire together: then all are missed in one second, and the store behind them is asked for all".to_owned(),
+        ColorRole::Faint,
+    ));
+    told.extend(counted(looked).map(|text| (text, ColorRole::Text)));
+    told
+}
+
+/// Keys that expire over time, of all samples together, from the first second to the last.
+fn draw(looked: &Looked<'_>, area: Rect, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    let seconds = || samples(looked).flat_map(|(_, expiries)| &expiries.seconds);
+    let Some((first, last)) =
+        seconds().map(|second| second.at).min().zip(seconds().map(|second| second.at).max())
+    else {
+        return;
+    };
+    if area.height < 2 || area.width == 0 {
+        return;
+    }
+    let width = usize::from(area.width);
+    let span_ms = (last.0 - first.0).max(1_000) as f64;
+    let mut cells = vec![None::<f64>; width];
+    for second in seconds() {
+        let place = (second.at.0 - first.0) as f64 / span_ms * (width - 1) as f64;
+        if let Some(cell) = cells.get_mut(place as usize) {
+            *cell = Some(cell.unwrap_or(0.0) + second.keys as f64);
+        }
+    }
+    let palette = looked.view.palette;
+    let curve = Rect { height: area.height - 1, ..area };
+    Sparkline::new(&cells)
+        .glyphs(palette.glyphs)
+        .style(palette.style(ColorRole::Trend))
+        .render(curve, buffer);
+    let faint = palette.style(ColorRole::Faint);
+    let y = area.bottom() - 1;
+    buffer.set_stringn(area.x, y, first.clock(), width, faint);
+    let end = last.clock();
+    if let Some(x) = area.right().checked_sub(end.len() as u16).filter(|x| *x > area.x + 9) {
+        buffer.set_stringn(x, y, end, width, faint);
+    }
+}

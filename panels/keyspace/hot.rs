@@ -1,0 +1,247 @@
+//! Hot keys and slots: what searches have counted, with shares where the way can tell them.
+
+use headwater_engine::Subject;
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use headwater_engine::reading::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, SlotHeat};
+
+use super::big::slot_words;
+use super::known;
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::seen::{own_words, searches, searches_told, short};
+use super::ways::{self, Offer};
+use crate::palette::ColorRole;
+use crate::table::{Cell, Column, Row, Width, number, text};
+
+/// This view's line in the table.
+pub(super) const VIEW: ViewRow =
+    ViewRow { name: "hot", make: || Rows::boxed(&ROWS), told, empty, picture: None, opens: "all of it" };
+
+static ROWS: RowsOf<Heat> = RowsOf {
+    columns: COLUMNS,
+    rows,
+    words,
+    open: |row, _| match row {
+        Some(row) if row.key.is_none() => to_shard(&row.shard),
+        _ => Opened::Page,
+    },
+    page: |row, looked| known::lines(&row.shard, row.key.as_deref().unwrap_or_default(), looked),
+};
+
+/// One key, or one slot, as one search counted it.
+struct Heat {
+    id: String,
+    shard: Subject,
+    shard_name: String,
+    /// The key; `None` for a slot.
+    key: Option<String>,
+    name: String,
+    slot: u16,
+    method: KeyMethod,
+    operations: Option<f64>,
+    per_second: Option<f64>,
+    cpu: Option<f64>,
+    bytes: Option<f64>,
+    frequency: Option<u64>,
+    command: String,
+    seconds: f64,
+}
+
+impl Heat {
+    /// What it is ordered by: work first, and bytes where nothing else is told.
+    fn heat(&self) -> Option<f64> {
+        let work = [self.operations, self.cpu].into_iter().flatten().max_by(f64::total_cmp);
+        work.or(self.bytes)
+    }
+}
+
+impl Row for Heat {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+fn rows(looked: &Looked<'_>) -> Vec<Heat> {
+    let mut rows = vec![];
+    for (search, _) in searches(looked) {
+        rows.extend(search.keys.iter().map(|key| of_key(search, key)));
+        rows.extend(search.slots.iter().map(|slot| of_slot(search, slot)));
+    }
+    // What can tell shares first, the hottest first; of the others their own order, the greatest counter first.
+    rows.sort_by(|one, other| {
+        let shares = other.heat().unwrap_or(-1.0).total_cmp(&one.heat().unwrap_or(-1.0));
+        shares.then(other.frequency.cmp(&one.frequency))
+    });
+    rows
+}
+
+fn of_key(search: &HotSearch, key: &KeyHeat) -> Heat {
+    Heat {
+        id: format!("{} {} {}", search.shard, search.method.row().name, key.key),
+        shard: search.shard.clone(),
+        shard_name: short(&search.shard),
+        key: Some(key.key.to_string()),
+        name: key.key.to_string(),
+        slot: key.slot,
+        method: search.method,
+        operations: key.operations_share,
+        per_second: key.per_second,
+        cpu: key.cpu_share,
+        bytes: key.bytes_share,
+        frequency: key.frequency,
+        command: key.command.as_ref().map(ToString::to_string).unwrap_or_default(),
+        seconds: search.seconds,
+    }
+}
+
+fn of_slot(search: &HotSearch, slot: &SlotHeat) -> Heat {
+    let keys = if slot.keys == 1 { "key" } else { "keys" };
+    Heat {
+        id: format!("{} {} slot {}", search.shard, search.method.row().name, slot.slot),
+        shard: search.shard.clone(),
+        shard_name: short(&search.shard),
+        key: None,
+        name: format!("(slot {}, {} {keys})", slot.slot, show(slot.keys as f64, Unit::Count)),
+        slot: slot.slot,
+        method: search.method,
+        operations: None,
+        per_second: None,
+        cpu: slot.cpu_share,
+        bytes: slot.bytes_share,
+        frequency: None,
+        command: String::new(),
+        seconds: search.seconds,
+    }
+}
+
+static COLUMNS: &[Column<Heat>] = &[
+    text("key", "the key; in brackets a slot with the keys in it", Width::Rest(16), 0, |row| {
+        let cell = Cell::text(row.name.as_str());
+        if row.key.is_none() { cell.colored(ColorRole::Faint) } else { cell }
+    }),
+    number("ops", Unit::Ratio, "its share of operations; nothing where the way cannot say", 6, 0, |row| {
+        Cell::number(row.operations)
+    }),
+    Column {
+        title: "CPU",
+        ..number(
+            "cpu",
+            Unit::Ratio,
+            "its share of execution time; nothing where the way cannot say",
+            6,
+            0,
+            |row| Cell::number(row.cpu),
+        )
+    },
+    number(
+        "bytes",
+        Unit::Ratio,
+        "its share of bytes in and out; nothing where the way cannot say",
+        6,
+        0,
+        |row| Cell::number(row.bytes),
+    ),
+    number("rate", Unit::PerSecond, "operations a second", 7, 2, |row| Cell::number(row.per_second)),
+    number(
+        "freq",
+        Unit::Count,
+        "the counter of OBJECT FREQ, 0 to 255 on a logarithmic scale: an order, no share",
+        4,
+        3,
+        |row| Cell::number(row.frequency.map(|frequency| frequency as f64)),
+    ),
+    text("command", "what is sent for it most often", Width::Cells(8), 4, |row| {
+        Cell::text(row.command.as_str())
+    }),
+    number("slot", Unit::Count, "its slot", 5, 5, |row| {
+        Cell::number(Some(f64::from(row.slot))).shown(slot_words(Some(row.slot)))
+    }),
+    text("shard", "the shard that holds it", Width::Cells(12), 1, |row| Cell::text(row.shard_name.as_str())),
+    text("way", "the way by which it was counted", Width::Cells(11), 1, |row| {
+        Cell::text(row.method.row().name)
+    }),
+    number("counted", Unit::Seconds, "how long was counted", 7, 6, |row| Cell::number(Some(row.seconds))),
+];
+
+fn words(row: &Heat) -> String {
+    let share =
+        |share: Option<f64>, of: &str| share.map(|share| format!("{} of {of}", show(share, Unit::Ratio)));
+    let told: Vec<String> = [
+        share(row.operations, "operations"),
+        share(row.cpu, "CPU"),
+        share(row.bytes, "bytes"),
+        row.per_second.map(|rate| show(rate, Unit::PerSecond)),
+        row.frequency.map(|frequency| format!("counter {frequency} of 255, no share")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let command = if row.command.is_empty() { String::new() } else { format!(", mostly {}", row.command) };
+    format!(
+        "{}: {}{command}, slot {} on {}, by {} over {}",
+        row.name,
+        told.join(", "),
+        row.slot,
+        row.shard,
+        row.method.row().name,
+        show(row.seconds, Unit::Seconds)
+    )
+}
+
+fn told(looked: &Looked<'_>) -> Sentences {
+    let mut told = likely(looked);
+    told.extend(searches_told(looked));
+    let is_order =
+        |(search, _): (&HotSearch, _)| !search.keys.is_empty() && !search.method.row().gives_shares;
+    if searches(looked).any(is_order) {
+        told.push(("frequencies give an order and no shares".to_owned(), ColorRole::Faint));
+    }
+    told.extend(own_words(looked));
+    told
+}
+
+/// What rules say of a hot key on what is looked at, whether they can name it or not.
+fn likely(looked: &Looked<'_>) -> Sentences {
+    let suspects = looked.snapshot().report.suspects.iter();
+    let of_hot = suspects.filter(|suspect| suspect.rule == "hot-key" && looked.includes(&suspect.subject));
+    of_hot.map(|suspect| (suspect.sentence.clone(), ColorRole::Heading)).collect()
+}
+
+/// Why no key is named, and what would name one.
+fn empty(looked: &Looked<'_>) -> Sentences {
+    let mut told = likely(looked);
+    if told.is_empty() {
+        told.push(("no search for hot keys has named a key".to_owned(), ColorRole::Heading));
+    }
+    told.extend(searches_told(looked));
+    let Some(shard) = looked.about else { return told };
+    let offers: Vec<(&'static str, Offer)> = KEY_METHODS
+        .iter()
+        .filter(|row| row.method != KeyMethod::Scan)
+        .map(|row| (row.name, ways::offer(looked.snapshot(), shard, row.method)))
+        .collect();
+    let is_refused = offers.iter().all(|(_, offer)| matches!(offer, Offer::Refused(_)));
+    match ways::next_way(looked.snapshot(), shard) {
+        Some(row) => {
+            told.push((
+                format!("the gentlest way that {shard} offers is {}: it finds {}", row.name, row.finds),
+                ColorRole::Text,
+            ));
+            told.push((format!("its cost: {}", row.cost), ColorRole::Text));
+            told.extend(ways::start_words(looked).map(|text| (text, ColorRole::Text)));
+        }
+        None if is_refused => {
+            told.push((
+                format!("no way may run on {shard}; to name a hot key, one of these:"),
+                ColorRole::Text,
+            ));
+            for (name, offer) in &offers {
+                if let Offer::Refused(why) = offer {
+                    told.push((format!("{name}: {why}"), ColorRole::Faint));
+                }
+            }
+        }
+        None => told.push((format!("{shard} was not asked yet which ways it offers"), ColorRole::Unknown)),
+    }
+    told
+}

@@ -1,0 +1,111 @@
+//! Keys by the pattern of their names: which kind of data fills a shard.
+
+use headwater_engine::Subject;
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::seen::{scans, scans_told, short};
+use crate::palette::ColorRole;
+use crate::panel::Outcome;
+use crate::table::{Cell, Column, Row, Width, number, text};
+
+/// This view's line in the table.
+pub(super) const VIEW: ViewRow = ViewRow {
+    name: "patterns",
+    make: || Rows::boxed(&ROWS),
+    told: scans_told,
+    empty,
+    picture: None,
+    opens: "its shard",
+};
+
+static ROWS: RowsOf<Pattern> = RowsOf {
+    columns: COLUMNS,
+    rows,
+    words,
+    open: |row, _| match row {
+        Some(row) => to_shard(&row.shard),
+        None => Opened::Other(Outcome::Refused("no pattern is known".to_owned())),
+    },
+    page: |_, _| vec![],
+};
+
+/// Keys of one pattern on one shard.
+struct Pattern {
+    id: String,
+    shard: Subject,
+    shard_name: String,
+    pattern: String,
+    keys: u64,
+    bytes: u64,
+    biggest: u64,
+    /// The share of the bytes of all patterns of its shard.
+    share: Option<f64>,
+}
+
+impl Row for Pattern {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+fn rows(looked: &Looked<'_>) -> Vec<Pattern> {
+    let mut rows = vec![];
+    for (scan, _) in scans(looked) {
+        let all: u64 = scan.patterns.iter().map(|pattern| pattern.bytes).sum();
+        rows.extend(scan.patterns.iter().map(|pattern| Pattern {
+            id: format!("{} {}", scan.shard, pattern.pattern),
+            shard: scan.shard.clone(),
+            shard_name: short(&scan.shard),
+            pattern: pattern.pattern.to_string(),
+            keys: pattern.keys,
+            bytes: pattern.bytes,
+            biggest: pattern.biggest,
+            share: (all > 0).then(|| pattern.bytes as f64 / all as f64),
+        }));
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    rows
+}
+
+static COLUMNS: &[Column<Pattern>] = &[
+    number("bytes", Unit::Bytes, "bytes of all its keys", 8, 0, |row| Cell::number(Some(row.bytes as f64))),
+    number(
+        "share",
+        Unit::Ratio,
+        "its share of the bytes of the patterns that are listed of its shard",
+        6,
+        1,
+        |row| Cell::number(row.share),
+    ),
+    text("pattern", "the names, with * for what differs", Width::Rest(20), 0, |row| {
+        Cell::text(row.pattern.as_str())
+    }),
+    number("keys", Unit::Count, "keys of this pattern", 7, 0, |row| Cell::number(Some(row.keys as f64))),
+    number("mean", Unit::Bytes, "bytes of one of its keys on average", 8, 3, |row| {
+        Cell::number((row.keys > 0).then(|| row.bytes as f64 / row.keys as f64))
+    }),
+    number("biggest", Unit::Bytes, "bytes of its biggest key", 8, 2, |row| {
+        Cell::number(Some(row.biggest as f64))
+    }),
+    text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
+        Cell::text(row.shard_name.as_str())
+    }),
+];
+
+fn words(row: &Pattern) -> String {
+    let [bytes, biggest] = [row.bytes, row.biggest].map(|bytes| show(bytes as f64, Unit::Bytes));
+    let keys = show(row.keys as f64, Unit::Count);
+    format!("{}: {keys} keys, {bytes} together, the biggest {biggest}, on {}", row.pattern, row.shard)
+}
+
+fn empty(looked: &Looked<'_>) -> Sentences {
+    let mut told = vec![("no pattern of keys is known".to_owned(), ColorRole::Heading)];
+    told.extend(scans_told(looked));
+    told.push((
+        "a scan groups the keys that it looks at by their names: user:8812 and user:9 are user:*".to_owned(),
+        ColorRole::Text,
+    ));
+    told
+}

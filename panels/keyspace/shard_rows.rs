@@ -1,0 +1,224 @@
+//! The list of shards with what is known of the keys of each.
+
+use headwater_engine::metric::{REDIS_KEYS, Unit};
+use headwater_engine::quantity::show;
+use headwater_engine::reading::{HotSearch, KeyHeat, Scan};
+use headwater_engine::report::Verdict;
+use headwater_engine::wording::verdict_word;
+use headwater_engine::{Moment, Snapshot, Subject};
+
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
+use super::seen::{age_words, own_words, search_share, short, verdict_of};
+use crate::action::Action;
+use crate::big_key_scan::share;
+use crate::palette::{ColorRole, glyph_of, role_of};
+use crate::panel::Outcome;
+use crate::table::{Cell, Column, Row, Width, number, text};
+use crate::unseen_redis::nothing;
+
+/// This view's line in the table.
+pub(super) const VIEW: ViewRow = ViewRow {
+    name: "shards",
+    make: || Rows::boxed(&ROWS),
+    told,
+    empty: |looked| nothing(looked.snapshot()),
+    picture: None,
+    opens: "its keys",
+};
+
+static ROWS: RowsOf<ShardKeys> = RowsOf {
+    columns: COLUMNS,
+    rows,
+    words,
+    open: |row, _| match row {
+        Some(row) => Opened::Shard(row.shard.clone()),
+        None => Opened::Other(Outcome::Refused("no shard is known".to_owned())),
+    },
+    page: |_, _| vec![],
+};
+
+/// What is known of the keys of one shard.
+struct ShardKeys {
+    shard: Subject,
+    group: usize,
+    name: String,
+    verdict: Verdict,
+    keys: Option<f64>,
+    biggest: Option<(u64, String)>,
+    hottest: Option<(Option<f64>, String)>,
+    herd: Option<(Moment, f64)>,
+    looked: String,
+}
+
+impl Row for ShardKeys {
+    fn id(&self) -> &str {
+        self.shard.as_str()
+    }
+
+    fn group(&self) -> usize {
+        self.group
+    }
+}
+
+fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
+    let snapshot = looked.snapshot();
+    let mut rows = vec![];
+    for (group, topology) in snapshot.topologies.iter().enumerate() {
+        for shard in topology.shards.iter().filter(|shard| looked.includes(&shard.subject)) {
+            let scan =
+                dated(&snapshot.scans, &snapshot.scanned_at, |scan: &Scan| &scan.shard, &shard.subject);
+            let searches: Vec<(&HotSearch, Moment)> = dated(
+                &snapshot.searches,
+                &snapshot.searched_at,
+                |search: &HotSearch| &search.shard,
+                &shard.subject,
+            );
+            let scan = scan.first().copied();
+            let node = shard.nodes.iter().find(|node| node.primary);
+            let keys = node.and_then(|node| snapshot.present(&node.subject, REDIS_KEYS, None));
+            rows.push(ShardKeys {
+                shard: shard.subject.clone(),
+                group,
+                name: short(&shard.subject),
+                verdict: verdict_of(snapshot, &shard.subject),
+                keys: keys.map(|seen| seen.value),
+                biggest: scan
+                    .and_then(|(scan, _)| scan.biggest.first())
+                    .map(|key| (key.bytes, key.key.to_string())),
+                hottest: hottest(&searches),
+                herd: scan
+                    .and_then(|(scan, _)| scan.expiries.as_ref())
+                    .and_then(|expiries| expiries.herd())
+                    .map(|(second, share)| (second.at, share)),
+                looked: looked_words(scan, &searches, snapshot),
+            });
+        }
+    }
+    rows
+}
+
+fn dated<'a, T>(
+    all: &'a [T],
+    told_at: &[Moment],
+    shard_of: impl Fn(&T) -> &Subject,
+    shard: &Subject,
+) -> Vec<(&'a T, Moment)> {
+    let dated = all.iter().zip(told_at.iter().copied());
+    dated.filter(|(one, _)| shard_of(one) == shard).collect()
+}
+
+/// The key with the greatest share of operations, or else of CPU or bytes; where no search can tell shares, the first of one that can tell the order.
+fn hottest(searches: &[(&HotSearch, Moment)]) -> Option<(Option<f64>, String)> {
+    let keys = || searches.iter().flat_map(|(search, _)| &search.keys);
+    let told = |key: &KeyHeat| key.operations_share.or(key.cpu_share).or(key.bytes_share);
+    let share = |key: &KeyHeat| told(key).unwrap_or(-1.0);
+    // Of equal ones the first is hottest, and the last would be taken.
+    let most = keys().rev().max_by(|one, other| share(one).total_cmp(&share(other)))?;
+    Some((told(most), most.key.to_string()))
+}
+
+/// How far what runs has come, else how old what was found is.
+fn looked_words(
+    scan: Option<(&Scan, Moment)>,
+    searches: &[(&HotSearch, Moment)],
+    snapshot: &Snapshot,
+) -> String {
+    let percent = |share: Option<f64>| share.map(|share| format!(" {:.0} %", (share * 100.0).floor()));
+    let scanning = scan.filter(|(scan, _)| !scan.state.has_ended()).map(|(scan, _)| share(scan));
+    let searching = searches.iter().find(|(search, _)| !search.state.has_ended());
+    let running = scanning.or_else(|| searching.map(|(search, _)| search_share(search)));
+    if let Some(share) = running {
+        return format!("runs{}", percent(share).unwrap_or_default());
+    }
+    let newest = scan.map(|(_, at)| at).into_iter().chain(searches.iter().map(|(_, at)| *at)).max();
+    newest.map_or_else(|| "not yet".to_owned(), |at| age_words(at, snapshot))
+}
+
+static COLUMNS: &[Column<ShardKeys>] = &[
+    text(
+        "shard",
+        "deployment and number of the shard, with the sign of its verdict",
+        Width::Cells(14),
+        0,
+        |row| {
+            let shown = format!("{} {}", glyph_of(row.verdict), row.name);
+            Cell::text(row.name.as_str()).shown(shown).colored(role_of(row.verdict))
+        },
+    ),
+    number("keys", Unit::Count, "keys that it holds", 6, 3, |row| Cell::number(row.keys)),
+    number("bytes", Unit::Bytes, "bytes of the biggest key that a scan found", 8, 0, |row| {
+        Cell::number(row.biggest.as_ref().map(|(bytes, _)| *bytes as f64))
+    }),
+    text("biggest", "the biggest key that a scan found", Width::Rest(14), 0, |row| {
+        named(row.biggest.as_ref().map(|(_, key)| key))
+    }),
+    number(
+        "share",
+        Unit::Ratio,
+        "the greatest share of its shard's operations, or else CPU or bytes, that a key has; nothing where no search could say",
+        6,
+        1,
+        |row| Cell::number(row.hottest.as_ref().and_then(|(share, _)| *share)),
+    ),
+    text("hottest", "the hottest key that a search found", Width::Cells(16), 1, |row| {
+        named(row.hottest.as_ref().map(|(_, key)| key))
+    }),
+    Column {
+        title: "herd",
+        ..number(
+            "herd",
+            Unit::Ratio,
+            "the greatest share of expiring keys that expire within one second",
+            6,
+            2,
+            |row| Cell::number(row.herd.map(|(_, share)| share)),
+        )
+    },
+    text("at", "the second in which they expire, UTC", Width::Cells(8), 4, |row| {
+        row.herd.map_or_else(|| Cell::text("").shown("-"), |(at, _)| Cell::text(at.clock()))
+    }),
+    text("looked", "how old what is known is, or how far what runs has come", Width::Cells(11), 2, |row| {
+        Cell::text(row.looked.as_str())
+    }),
+];
+
+fn named(key: Option<&String>) -> Cell<'_> {
+    key.map_or_else(|| Cell::text("").shown("-").colored(ColorRole::Faint), |key| Cell::text(key.as_str()))
+}
+
+fn words(row: &ShardKeys) -> String {
+    let biggest = match &row.biggest {
+        Some((bytes, key)) => format!("biggest {key} {}", show(*bytes as f64, Unit::Bytes)),
+        None => "no scan yet".to_owned(),
+    };
+    let hottest = match &row.hottest {
+        Some((Some(share), key)) => format!("hottest {key}, {} of its work", show(*share, Unit::Ratio)),
+        Some((None, key)) => format!("hottest {key}, share not known"),
+        None => "no search for hot keys yet".to_owned(),
+    };
+    let herd = row.herd.map(|(at, share)| {
+        format!("; {} of the keys that expire do so at {} UTC", show(share, Unit::Ratio), at.clock())
+    });
+    format!(
+        "{} {}: {biggest}; {hottest}{}; looked {}",
+        row.shard,
+        verdict_word(row.verdict),
+        herd.unwrap_or_default(),
+        row.looked
+    )
+}
+
+fn told(looked: &Looked<'_>) -> Sentences {
+    let keys = looked.view.keys;
+    let [scan, search] = [Action::Scan, Action::SearchHot].map(|action| keys.key_of(action));
+    let is_past = looked.view.is_replay || looked.snapshot().gone_back_from.is_some();
+    let mut told = vec![];
+    if !is_past && !scan.is_empty() && !search.is_empty() {
+        let text = format!(
+            "{scan}: look for big keys and expiries   {search}: look for hot keys; both say first what they cost"
+        );
+        told.push((text, ColorRole::Text));
+    }
+    told.extend(own_words(looked));
+    told
+}

@@ -1,0 +1,219 @@
+//! How many keys there are of which size, as servers count them themselves: it costs nothing, and names no key.
+
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use headwater_engine::reading::{KeySizes, SizeBin};
+use headwater_engine::{Snapshot, Subject};
+use headwater_widgets::Progress;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::seen::{key_to_start, short};
+use crate::action::Action;
+use crate::palette::ColorRole;
+use crate::panel::{Outcome, View};
+use crate::table::{Cell, Column, Row, Width, number, text};
+
+/// This view's line in the table.
+pub(super) const VIEW: ViewRow = ViewRow {
+    name: "sizes",
+    make: || Rows::boxed(&ROWS),
+    told: |looked| match biggest_words(looked) {
+        Some(words) => vec![(words, ColorRole::Text)],
+        None => vec![],
+    },
+    empty,
+    picture: None,
+    opens: "its shard",
+};
+
+static ROWS: RowsOf<Bin> = RowsOf {
+    columns: COLUMNS,
+    rows,
+    words,
+    open: |row, _| match row {
+        Some(row) => to_shard(&row.shard),
+        None => Opened::Other(Outcome::Refused("no size is known".to_owned())),
+    },
+    page: |_, _| vec![],
+};
+
+/// Sizes from which keys are called big: what the rules say by default.
+const BIG_BYTES: u64 = 512 * 1024;
+const BIG_ITEMS: u64 = 4_096;
+
+/// Endings of the names of the server's rows, with the unit of their bins.
+const MEASURES: &[(&str, Unit, u64)] =
+    &[("_sizes", Unit::Bytes, BIG_BYTES), ("_items", Unit::Count, BIG_ITEMS)];
+
+/// One bin of one type on one shard.
+struct Bin {
+    id: String,
+    shard: Subject,
+    shard_name: String,
+    /// `strings`, `hashes`.
+    kind: String,
+    unit: Unit,
+    from: u64,
+    keys: u64,
+    /// The share of the keys of its type.
+    share: f64,
+    is_big: bool,
+}
+
+impl Row for Bin {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// The sizes of each shard that is looked at: those of its primary, else of whichever node counts.
+fn counted<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Subject, &'a KeySizes)> {
+    let snapshot: &'a Snapshot = looked.snapshot();
+    let of = looked.of;
+    let shards = snapshot.topologies.iter().flat_map(|topology| &topology.shards);
+    shards.filter(move |shard| of.is_none_or(|of| *of == shard.subject)).filter_map(|shard| {
+        let sizes = |node: &Subject| snapshot.key_sizes.iter().find(|(known, _)| known == node);
+        let (_, sizes) = shard.nodes.iter().find_map(|node| sizes(&node.subject))?;
+        Some((&shard.subject, sizes))
+    })
+}
+
+/// The type and the measure of a row as the server names it.
+fn measure(name: &str) -> (&str, Unit, u64) {
+    let found =
+        MEASURES.iter().find_map(|(ending, unit, big)| Some((name.strip_suffix(ending)?, *unit, *big)));
+    found.unwrap_or((name, Unit::Count, BIG_ITEMS))
+}
+
+fn rows(looked: &Looked<'_>) -> Vec<Bin> {
+    let mut rows = vec![];
+    for (shard, sizes) in counted(looked) {
+        for (name, bins) in &sizes.rows {
+            let (kind, unit, big) = measure(name.as_str());
+            let all: u64 = bins.iter().map(|bin| bin.keys).sum();
+            rows.extend(bins.iter().filter(|bin| bin.keys > 0).map(|bin| Bin {
+                id: format!("{shard} {name} {}", bin.from),
+                shard: shard.clone(),
+                shard_name: short(shard),
+                kind: kind.to_owned(),
+                unit,
+                from: bin.from,
+                keys: bin.keys,
+                share: bin.keys as f64 / all as f64,
+                is_big: bin.from >= big,
+            }));
+        }
+    }
+    // Bytes and elements are not compared: what is big of its kind comes first, then the greatest.
+    rows.sort_by(|one, other| {
+        other.is_big.cmp(&one.is_big).then_with(|| one.kind.cmp(&other.kind)).then(other.from.cmp(&one.from))
+    });
+    rows
+}
+
+/// `512 kB to 1 MB`, `4096 to 8191 elements`.
+fn span(row: &Bin) -> String {
+    let (from, until) = (row.from, row.from.saturating_mul(2));
+    match (row.unit, from) {
+        (Unit::Bytes, 0 | 1) => "at most 1 B".to_owned(),
+        (Unit::Bytes, _) => {
+            format!("{} to {}", show(from as f64, Unit::Bytes), show(until as f64, Unit::Bytes))
+        }
+        (_, 0 | 1) => "at most 1 element".to_owned(),
+        _ => format!("{from} to {} elements", until - 1),
+    }
+}
+
+static COLUMNS: &[Column<Bin>] = &[
+    text("type", "the type of the keys", Width::Cells(13), 0, |row| Cell::text(row.kind.as_str())),
+    Column {
+        title: "size",
+        ..number(
+            "from",
+            Unit::Count,
+            "the least size of a key in it: bytes of a string, elements of a collection",
+            26,
+            0,
+            |row| {
+                let cell = Cell::number(Some(row.from as f64)).shown(span(row));
+                if row.is_big { cell.colored(ColorRole::Suspect) } else { cell }
+            },
+        )
+    },
+    number("keys", Unit::Count, "keys of this size", 7, 0, |row| Cell::number(Some(row.keys as f64))),
+    number("share", Unit::Ratio, "their share of the keys of this type", 6, 1, |row| {
+        Cell::number(Some(row.share))
+    }),
+    Column {
+        draw: Some(draw_bar),
+        title: "",
+        ..text("bar", "the share, drawn; for filters 'big' or nothing", Width::Rest(6), 2, |row| {
+            Cell::text(if row.is_big { "big" } else { "" })
+        })
+    },
+    text("big", "whether that is big by default", Width::Cells(5), 1, |row| {
+        if row.is_big { Cell::text("big").shown("! big").colored(ColorRole::Suspect) } else { Cell::text("") }
+    }),
+    text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
+        Cell::text(row.shard_name.as_str())
+    }),
+];
+
+fn draw_bar(row: &Bin, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    let role = if row.is_big { ColorRole::Suspect } else { ColorRole::Trend };
+    Progress::new(Some(row.share))
+        .glyphs(view.palette.glyphs)
+        .styles(view.palette.style(role), view.palette.style(ColorRole::Frame))
+        .render(area, buffer);
+}
+
+fn words(row: &Bin) -> String {
+    format!(
+        "{} {} of {} on {}, {} of that type (INFO keysizes)",
+        show(row.keys as f64, Unit::Count),
+        row.kind,
+        span(row),
+        row.shard,
+        show(row.share, Unit::Ratio)
+    )
+}
+
+/// How many keys are big by what servers count themselves; `None` where none counts.
+pub(super) fn biggest_words(looked: &Looked<'_>) -> Option<String> {
+    let mut has_any = false;
+    let mut big = 0;
+    for (_, sizes) in counted(looked) {
+        has_any = true;
+        for (name, bins) in &sizes.rows {
+            let (_, _, least) = measure(name.as_str());
+            big += bins.iter().filter(|bin: &&SizeBin| bin.from >= least).map(|bin| bin.keys).sum::<u64>();
+        }
+    }
+    has_any.then(|| {
+        let count = show(big as f64, Unit::Count);
+        let keys =
+            if big == 1 { "key of 512 KiB or 4096 elements" } else { "keys of 512 KiB or 4096 elements" };
+        format!(
+            "free, counted by the servers (INFO keysizes): {count} {keys} and more; it does not name them"
+        )
+    })
+}
+
+fn empty(looked: &Looked<'_>) -> Sentences {
+    let mut told = vec![("no server here counts its keys by size".to_owned(), ColorRole::Heading)];
+    let why = match looked.snapshot().gone_back_from {
+        Some(_) => "sizes are not kept for the past",
+        None => {
+            "INFO keysizes comes with Redis 8.0; it costs nothing, and says how many keys are big and not which"
+        }
+    };
+    told.push((why.to_owned(), ColorRole::Text));
+    told.extend(
+        key_to_start(looked.view, Action::Scan, "asks for a scan instead")
+            .map(|text| (text, ColorRole::Text)),
+    );
+    told
+}
