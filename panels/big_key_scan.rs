@@ -18,16 +18,14 @@ pub(crate) fn act(action: Action, shard: Option<&Subject>, view: &View<'_>) -> O
     if let Some(why) = past_words(view, "no scan") {
         return refused(why);
     }
-    if action == Action::CancelScan && is_searched(snapshot, shard) {
-        return Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone())));
-    }
     let running = scan_of(snapshot, shard).filter(|scan| !scan.state.has_ended());
     match (action, running) {
         (Action::Scan, None) => ask(snapshot, shard),
         (Action::Scan, Some(scan)) => refused(format!("{shard} is being scanned: {}", progress_words(scan))),
-        (_, None) => refused(format!("no scan of {shard} is running")),
-        (Action::PauseScan, Some(_)) => Outcome::Wants(Intent::Do(Effect::PauseScan(shard.clone()))),
-        (_, Some(_)) => Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone()))),
+        // A search for hot keys is steered by the same keys.
+        (_, None) if !is_searched(snapshot, shard) => refused(format!("no scan of {shard} is running")),
+        (Action::PauseScan, _) => Outcome::Wants(Intent::Do(Effect::PauseScan(shard.clone()))),
+        _ => Outcome::Wants(Intent::Do(Effect::CancelScan(shard.clone()))),
     }
 }
 

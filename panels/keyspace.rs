@@ -5,26 +5,28 @@ mod drawing;
 mod expiry;
 mod hot;
 mod known;
+mod life;
 mod pane;
 mod patterns;
 mod place;
 mod seen;
 mod shard_rows;
 mod sizes;
+mod way;
 mod ways;
 
+use headwater_engine::Subject;
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::report::Verdict;
-use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::big_key_scan::{self, shard_of};
+use crate::big_key_scan;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use drawing::{draw_foot, draw_running, draw_told, draw_views, take};
-use pane::{Looked, Opened, Pane, ViewRow};
+use pane::{Opened, Pane, ViewRow};
+use way::{BIG, SHARDS, place_of};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -82,92 +84,6 @@ struct Keyspace {
     typed: Vec<String>,
     /// Whether the cursor was put somewhere; until then it stands on the shard that is accused most.
     is_led: bool,
-}
-
-/// The places of views that are led to by name.
-const SHARDS: usize = 0;
-const BIG: usize = 1;
-
-fn place_of(name: &str) -> usize {
-    VIEWS.iter().position(|row| row.name == name).unwrap_or(SHARDS)
-}
-
-impl Keyspace {
-    fn new() -> Self {
-        let panes = VIEWS.iter().map(|row| (row.make)()).collect();
-        Self { panes, at: SHARDS, of: None, typed: vec![], is_led: false }
-    }
-
-    fn row(&self) -> &'static ViewRow {
-        VIEWS.get(self.at).unwrap_or(&VIEWS[SHARDS])
-    }
-
-    /// Runs with the pane that is open and what it looks at.
-    fn with<T>(&mut self, view: &View<'_>, run: impl FnOnce(&mut dyn Pane, &Looked<'_>) -> T) -> T {
-        self.lead(view);
-        let about = self.about(view);
-        let looked = Looked { view, of: self.of.as_ref(), about: about.as_ref(), typed: &self.typed };
-        run(self.panes[self.at].as_mut(), &looked)
-    }
-
-    /// The same without changing anything.
-    fn seeing<T>(&self, view: &View<'_>, run: impl FnOnce(&dyn Pane, &Looked<'_>) -> T) -> T {
-        let about = self.about(view);
-        let looked = Looked { view, of: self.of.as_ref(), about: about.as_ref(), typed: &self.typed };
-        run(self.panes[self.at].as_ref(), &looked)
-    }
-
-    /// The shard that actions are about: the one that was opened, else the one under the cursor of the list.
-    fn about(&self, view: &View<'_>) -> Option<Subject> {
-        if self.of.is_some() {
-            return self.of.clone();
-        }
-        let looked = Looked { view, of: None, about: None, typed: &[] };
-        self.panes[SHARDS].selected(&looked).and_then(|id| id.parse().ok())
-    }
-
-    /// Puts the cursor of the list on the shard that is accused most, until somebody moves it.
-    fn lead(&mut self, view: &View<'_>) {
-        if self.is_led {
-            return;
-        }
-        if let Some(worst) = accused(view.snapshot) {
-            self.panes[SHARDS].select(worst.as_str());
-        }
-    }
-
-    fn turn(&mut self, to_the_right: bool) -> Outcome {
-        self.panes[self.at].close();
-        let step = if to_the_right { 1 } else { VIEWS.len() - 1 };
-        self.at = (self.at + step) % VIEWS.len();
-        Outcome::Done
-    }
-
-    fn back(&mut self) -> Outcome {
-        if self.panes[self.at].has_page() {
-            self.panes[self.at].close();
-        } else if self.of.take().is_some() || self.at != SHARDS {
-            self.at = SHARDS;
-        } else {
-            return Outcome::Ignored;
-        }
-        Outcome::Done
-    }
-
-    /// Whether something runs on the shard that actions are about.
-    fn is_searched(&self, view: &View<'_>) -> bool {
-        let Some(shard) = self.about(view) else { return false };
-        let snapshot = view.snapshot;
-        snapshot.scans.iter().any(|scan| scan.shard == shard && !scan.state.has_ended())
-            || snapshot.searches.iter().any(|search| search.shard == shard && !search.state.has_ended())
-    }
-}
-
-/// The shard that is accused most.
-fn accused(snapshot: &Snapshot) -> Option<Subject> {
-    let rows = snapshot.report.verdicts.iter();
-    let mut accused = rows.take_while(|row| row.verdict <= Verdict::Suspect).map(|row| &row.subject);
-    accused.find(|subject| shard_of(snapshot, subject).is_some()).cloned()
 }
 
 impl Panel for Keyspace {

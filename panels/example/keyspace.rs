@@ -7,8 +7,9 @@ use headwater_engine::metric::{
     REDIS_KEYS_VOLATILE, REDIS_OUR_HITS,
 };
 use headwater_engine::reading::{
-    ClusterView, Event, Expiries, ExpirySecond, HotSearch, Input, KeyHeat, KeyMethod, KeyPattern, KeySize,
-    KeySizes, LargeCommand, LargeKind, MethodOffer, Reading, Scan, ScanState, SizeBin, SlotHeat, Value,
+    ClusterView, Event, Expiries, ExpirySecond, ExpirySpan, HotSearch, Input, KeyHeat, KeyMethod, KeyPattern,
+    KeySize, KeySizes, LargeCommand, LargeKind, MethodOffer, Reading, Scan, ScanState, SizeBin, SlotHeat,
+    Value,
 };
 use headwater_engine::slot::slot_of;
 use headwater_engine::{Moment, RemoteText};
@@ -66,6 +67,7 @@ pub(crate) fn scan(state: ScanState, at: Moment) -> Scan {
             at,
             sampled: 10_000,
             without: 1_580,
+            spans: spans(),
             seconds: vec![
                 second(60, 40),
                 second(310, 55),
@@ -230,4 +232,9 @@ fn sizes() -> KeySizes {
             ("hashes_items".into(), bins(&[(8, 4_100), (4_096, 1)])),
         ],
     }
+}
+
+fn spans() -> Vec<ExpirySpan> {
+    let spans = [(Some(60), 40), (Some(600), 116), (Some(3_600), 5_268), (Some(86_400), 2_700), (None, 296)];
+    spans.into_iter().map(|(within_s, keys)| ExpirySpan { within_s, keys }).collect()
 }

@@ -4,11 +4,12 @@ use headwater_engine::metric::{REDIS_EXPIRED, REDIS_KEYS, REDIS_KEYS_VOLATILE, U
 use headwater_engine::quantity::show;
 use headwater_engine::reading::{Expiries, Scan};
 use headwater_engine::{Moment, Subject};
-use headwater_widgets::{Progress, Sparkline};
+use headwater_widgets::Progress;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use super::life;
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
 use super::seen::{age_words, key_to_start, scans, scans_told, short};
 use crate::action::Action;
@@ -22,7 +23,7 @@ pub(super) const VIEW: ViewRow = ViewRow {
     make: || Rows::boxed(&ROWS),
     told,
     empty,
-    picture: Some((5, draw)),
+    picture: Some((5, life::draw)),
     opens: "its shard",
 };
 
@@ -60,7 +61,7 @@ impl Row for Second {
 }
 
 /// The samples that are looked at.
-fn samples<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, &'a Expiries)> {
+pub(super) fn samples<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, &'a Expiries)> {
     scans(looked).filter_map(|(scan, _)| Some((scan, scan.expiries.as_ref()?)))
 }
 
@@ -207,40 +208,4 @@ fn empty(looked: &Looked<'_>) -> Sentences {
     ));
     told.extend(counted(looked).map(|text| (text, ColorRole::Text)));
     told
-}
-
-/// Keys that expire over time, of all samples together, from the first second to the last.
-fn draw(looked: &Looked<'_>, area: Rect, buffer: &mut Buffer) {
-    let area = area.intersection(buffer.area);
-    let seconds = || samples(looked).flat_map(|(_, expiries)| &expiries.seconds);
-    let Some((first, last)) =
-        seconds().map(|second| second.at).min().zip(seconds().map(|second| second.at).max())
-    else {
-        return;
-    };
-    if area.height < 2 || area.width == 0 {
-        return;
-    }
-    let width = usize::from(area.width);
-    let span_ms = (last.0 - first.0).max(1_000) as f64;
-    let mut cells = vec![None::<f64>; width];
-    for second in seconds() {
-        let place = (second.at.0 - first.0) as f64 / span_ms * (width - 1) as f64;
-        if let Some(cell) = cells.get_mut(place as usize) {
-            *cell = Some(cell.unwrap_or(0.0) + second.keys as f64);
-        }
-    }
-    let palette = looked.view.palette;
-    let curve = Rect { height: area.height - 1, ..area };
-    Sparkline::new(&cells)
-        .glyphs(palette.glyphs)
-        .style(palette.style(ColorRole::Trend))
-        .render(curve, buffer);
-    let faint = palette.style(ColorRole::Faint);
-    let y = area.bottom() - 1;
-    buffer.set_stringn(area.x, y, first.clock(), width, faint);
-    let end = last.clock();
-    if let Some(x) = area.right().checked_sub(end.len() as u16).filter(|x| *x > area.x + 9) {
-        buffer.set_stringn(x, y, end, width, faint);
-    }
 }

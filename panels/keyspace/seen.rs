@@ -69,7 +69,12 @@ fn cost_words(scan: &Scan) -> String {
         0 => String::new(),
         hits => format!(", {} of its look-ups", show(hits as f64, Unit::Count)),
     };
-    format!("; our own there: {commands} commands, {} of its CPU{hits}", show(scan.cpu_s, Unit::Seconds))
+    let orphans = match scan.orphans {
+        0 => String::new(),
+        orphans => format!("; ! {} keys there belong to another node", show(orphans as f64, Unit::Count)),
+    };
+    let cpu = show(scan.cpu_s, Unit::Seconds);
+    format!("; our own there: {commands} commands, {cpu} of its CPU{hits}{orphans}")
 }
 
 /// A sentence for each search that is looked at: by which way, how far it is, and how old.
@@ -86,10 +91,11 @@ pub(super) fn searches_told(looked: &Looked<'_>) -> Sentences {
 }
 
 fn steering(view: &View<'_>) -> String {
-    match view.keys.key_of(Action::CancelScan) {
-        key if key.is_empty() => String::new(),
-        key => format!("; {key}: end"),
+    let [pause, cancel] = [Action::PauseScan, Action::CancelScan].map(|action| view.keys.key_of(action));
+    if pause.is_empty() || cancel.is_empty() {
+        return String::new();
     }
+    format!("; {pause}: pause or go on, {cancel}: end")
 }
 
 /// `running, 4 s of 10 s, 12400 operations on 10.0.3.14:6379`.

@@ -1,6 +1,8 @@
 use headwater_engine::reading::{KeyMethod, ScanState};
 use headwater_widgets::Glyphs;
 
+use headwater_engine::Snapshot;
+
 use super::*;
 use crate::example::{World, keys, live, subject, text_of};
 use crate::palette::Palette;
