@@ -7,7 +7,7 @@ use headwater::config::{TargetOptions, from_targets};
 use headwater::recording::{Header, Recorder, Recording};
 use headwater::tui::feed::live::live;
 use headwater::tui::feed::{Feed, Order};
-use headwater_engine::reading::{ActKind, OperatorAct};
+use headwater_engine::reading::{ActKind, KeyMethod, OperatorAct};
 use headwater_engine::{Baselines, Input, Moment, Snapshot, Subject};
 use headwater_panels::{Play, Status};
 use headwater_test_support::{PATIENCE, Server};
@@ -99,6 +99,28 @@ async fn a_scan_is_started_paused_and_cancelled_and_every_order_is_answered() {
     desk.until_told("goes on").await;
     desk.order(Order::CancelScan(shard.clone())).await;
     desk.until_told("stopped at").await;
+    desk.order(Order::CancelScan(shard)).await;
+    desk.until_told("no scan of").await;
+    desk.feed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_is_started_with_its_cost_paused_and_cancelled_and_its_end_is_told() {
+    let mut desk = Desk::new().await;
+    let snapshot = desk.until("a shard is known", |snapshot| !snapshot.topologies.is_empty()).await;
+    let shard = Desk::shard(&snapshot);
+    desk.order(Order::Search("redis/nobody#7".parse().expect("a subject"), KeyMethod::Monitor)).await;
+    desk.until_told("cannot be searched by monitor").await;
+    desk.order(Order::Search(shard.clone(), KeyMethod::Monitor)).await;
+    desk.order(Order::Search(shard.clone(), KeyMethod::Monitor)).await;
+    desk.order(Order::PauseScan(shard.clone())).await;
+    desk.until_told("every command is sent to us as well").await;
+    desk.until_told("is running already").await;
+    desk.until_told("by monitor is paused").await;
+    desk.order(Order::CancelScan(shard.clone())).await;
+    desk.until_told("by monitor: stopped after").await;
+    let ended = |snapshot: &Snapshot| snapshot.searches.iter().any(|search| search.state.has_ended());
+    desk.until("the screen knows the end", ended).await;
     desk.order(Order::CancelScan(shard)).await;
     desk.until_told("no scan of").await;
     desk.feed.stop().await;

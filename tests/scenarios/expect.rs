@@ -95,6 +95,11 @@ pub(crate) fn report(snapshot: &Snapshot, expect: &ExpectReport) -> Vec<String> 
     if let Some(wanted) = expect.scans_wanted.as_ref().filter(|wanted| snapshot.scans_wanted != **wanted) {
         complaints.push(format!("scans wanted are {:?} and not {wanted:?}", snapshot.scans_wanted));
     }
+    if let Some(wanted) =
+        expect.searches_wanted.as_ref().filter(|wanted| snapshot.searches_wanted != **wanted)
+    {
+        complaints.push(format!("searches wanted are {:?} and not {wanted:?}", snapshot.searches_wanted));
+    }
     if !complaints.is_empty() {
         complaints.push(described(report));
     }

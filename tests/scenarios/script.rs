@@ -325,6 +325,7 @@ pub(crate) struct ExpectReport {
     /// The loops that must be named, in order.
     pub(crate) loops: Option<Vec<ExpectLoop>>,
     pub(crate) scans_wanted: Option<Vec<Subject>>,
+    pub(crate) searches_wanted: Option<Vec<Subject>>,
 }
 
 #[derive(Deserialize)]

@@ -88,9 +88,13 @@ impl Searches {
         true
     }
 
-    /// Says at the end of what nothing that was allowed could name a hot key, and what could.
+    /// Says at the end on which shards nothing was allowed that could tell the share of a key, and what could.
     pub(super) fn tell_unnamed(&self, snapshot: &Snapshot, progress: &mut impl Write) {
-        for shard in snapshot.searches_wanted.iter().filter(|_| self.permit != Permit::default()) {
+        let has_looked = |shard: &Subject| {
+            self.started.keys().any(|(known, method)| known == shard && method.row().gives_shares)
+        };
+        let wanted = snapshot.searches_wanted.iter().filter(|_| self.permit != Permit::default());
+        for shard in wanted.filter(|shard| !has_looked(shard)) {
             let how = to_name_it(offers_of(snapshot, shard), &self.permit);
             let _ = writeln!(progress, "a hot key of {shard} is likely; to name it: {how}");
         }
