@@ -11,6 +11,8 @@ mod imports;
 mod inferred;
 mod location;
 mod place;
+mod reach;
+mod redis;
 mod resolve;
 mod symptom;
 mod target;

@@ -6,9 +6,11 @@
 
 pub mod calls;
 pub mod changes;
+mod dial;
 mod manners;
 pub mod metrics;
 pub mod observer;
+pub mod proxy;
 pub mod redis;
 mod tls_words;
 

@@ -1,18 +1,15 @@
-//! Who is let in, and what is said to whom is not: passwords, ACL users, TLS, full servers.
+//! Who is let in, and what is said to whom is not: passwords, ACL users, full servers.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use headwater::sources::Outlet;
 use headwater::sources::redis::connection::{Access, Connection, Cost, Dial};
-use headwater::sources::redis::{RedisSpec, RedisTarget, TlsSpec};
+use headwater::sources::redis::{RedisSpec, RedisTarget};
 use headwater_engine::reading::{Event, FaultKind, Reading};
 use headwater_engine::{Kind, Subject, metric};
 use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of, wait_until};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
-use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -203,120 +200,4 @@ async fn a_script_that_blocks_everything_is_busy_and_passes() {
     server.run::<()>(&["SCRIPT", "KILL"]);
     assert!(script.join().unwrap().contains("killed"));
     readings.until("the node answers again", answered).await;
-}
-
-/// A certificate authority and a server certificate for a name, as PEM files.
-struct Certificates {
-    folder: TempDir,
-}
-
-impl Certificates {
-    fn of(name: &str) -> Self {
-        let mut authority = CertificateParams::new(vec![]).expect("no name is a good name");
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        // A name of its own: a certificate whose issuer has its own name passes for self-signed.
-        authority.distinguished_name.push(DnType::CommonName, "authority of the test");
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let authority_key = KeyPair::generate().expect("a key can be made");
-        let authority_pem = authority.self_signed(&authority_key).expect("it signs itself").pem();
-        let issuer = Issuer::new(authority, authority_key);
-        let mut server = CertificateParams::new(vec![name.to_owned()]).expect("the name is good");
-        server.is_ca = IsCa::ExplicitNoCa;
-        let key = KeyPair::generate().expect("a key can be made");
-        let certificate = server.signed_by(&key, &issuer).expect("it is signed");
-        let folder = TempDir::new().expect("a temporary folder can be made");
-        let write =
-            |file: &str, text: String| std::fs::write(folder.path().join(file), text).expect("it is written");
-        write("ca.pem", authority_pem);
-        write("server.pem", certificate.pem());
-        write("server.key", key.serialize_pem());
-        Self { folder }
-    }
-
-    fn path(&self, file: &str) -> PathBuf {
-        self.folder.path().join(file)
-    }
-
-    fn options(&self) -> Vec<String> {
-        let file = |name: &str| self.path(name).display().to_string();
-        let words = ["--tls-port", "%PORT%", "--tls-auth-clients", "no"].map(str::to_owned);
-        let files = [
-            "--tls-cert-file".to_owned(),
-            file("server.pem"),
-            "--tls-key-file".to_owned(),
-            file("server.key"),
-            "--tls-ca-cert-file".to_owned(),
-            file("ca.pem"),
-        ];
-        words.into_iter().chain(files).collect()
-    }
-
-    fn server(&self) -> Server {
-        let options = self.options();
-        Server::start(&options.iter().map(String::as_str).collect::<Vec<_>>())
-    }
-}
-
-fn tls_address(server: &Server) -> String {
-    format!("127.0.0.1:{}", server.option("--tls-port").expect("the server speaks TLS"))
-}
-
-fn tls_spec(seed: String, ca_file: Option<&Path>) -> RedisSpec {
-    let mut spec = RedisSpec::new(target(), vec![seed]);
-    spec.tls = Some(TlsSpec { ca_file: ca_file.map(Path::to_path_buf), insecure: false });
-    spec
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tls_with_an_own_authority_works_for_a_whole_cluster() {
-    let certificates = Certificates::of("127.0.0.1");
-    let mut options = certificates.options();
-    options.extend(["--tls-cluster", "yes"].map(str::to_owned));
-    let cluster = Cluster::start_with(2, 0, &options.iter().map(String::as_str).collect::<Vec<_>>());
-    let ca_file = certificates.path("ca.pem");
-    let (running, mut readings) = watch(tls_spec(tls_address(&cluster.primaries[0]), Some(&ca_file)));
-    let topology = running.discovered(PATIENCE).await.expect("the cluster is discovered");
-    for (shard, server) in topology.shards.iter().zip(&cluster.primaries) {
-        let node = &shard.nodes[0].subject;
-        assert_eq!(node.address().unwrap(), tls_address(server), "the TLS port is dialled");
-        readings.until_sample(node, metric::REDIS_ANSWER_TIME).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_authority_and_a_wrong_name_are_told_apart() {
-    let good = Certificates::of("127.0.0.1");
-    let server = good.server();
-    let other = Certificates::of("127.0.0.1");
-    let (_target, mut readings) = watch(tls_spec(tls_address(&server), Some(&other.path("ca.pem"))));
-    let fault = readings.until_fault(&target(), FaultKind::Tls).await;
-    assert!(fault.message.as_str().contains("unknown authority"), "{}", fault.message);
-
-    let misnamed = Certificates::of("redis.example");
-    let server = misnamed.server();
-    let (_target, mut readings) = watch(tls_spec(tls_address(&server), Some(&misnamed.path("ca.pem"))));
-    let fault = readings.until_fault(&target(), FaultKind::Tls).await;
-    assert!(fault.message.as_str().contains("not for the name '127.0.0.1'"), "{}", fault.message);
-    let mut spec = tls_spec(tls_address(&server), None);
-    spec.tls = Some(TlsSpec { ca_file: None, insecure: true });
-    let (_target, mut readings) = watch(spec);
-    readings.until("anything is accepted when asked for", answered).await;
-
-    let (_target, mut readings) = watch(tls_spec(tls_address(&server), Some(Path::new("/no/such/ca.pem"))));
-    let fault = readings.until_fault(&target(), FaultKind::Tls).await;
-    assert!(fault.message.as_str().contains("'/no/such/ca.pem'"), "{}", fault.message);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tls_to_a_plain_port_and_the_reverse_are_named() {
-    let certificates = Certificates::of("127.0.0.1");
-    let server = certificates.server();
-    let ca_file = certificates.path("ca.pem");
-    let (_target, mut readings) = watch(tls_spec(server.address(), Some(&ca_file)));
-    let fault = readings.until_fault(&target(), FaultKind::Tls).await;
-    assert!(fault.message.as_str().contains("speaks plain Redis, not TLS"), "{}", fault.message);
-
-    let (_target, mut readings) = watch(RedisSpec::new(target(), vec![tls_address(&server)]));
-    let fault = readings.until_fault(&target(), FaultKind::Tls).await;
-    assert!(fault.message.as_str().contains("speaks TLS, not plain Redis"), "{}", fault.message);
 }

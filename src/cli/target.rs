@@ -7,11 +7,13 @@ use secrecy::SecretString;
 
 use super::output::Failure;
 use crate::config::{Config, TargetOptions, default_config_file, from_targets};
+use crate::sources::redis::ClientCertificate;
 
 /// The arguments that name targets.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Targets: redis://HOST:6379, rediss://HOST:6379, http(s)://HOST:8000/metrics
+    /// Targets: redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, redis+sentinel://HOST:26379/NAME,
+    /// http(s)://HOST:8000/metrics
     #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
 
@@ -34,13 +36,42 @@ pub(super) struct AccessArgs {
     #[arg(long, value_name = "FILE")]
     redis_password_file: Option<PathBuf>,
 
+    /// The ACL user of the Sentinels of bare targets; also HEADWATER_SENTINEL_USERNAME
+    #[arg(long, value_name = "NAME")]
+    sentinel_username: Option<String>,
+
+    /// The file with the password of the Sentinels of bare targets; HEADWATER_SENTINEL_PASSWORD holds it itself
+    #[arg(long, value_name = "FILE")]
+    sentinel_password_file: Option<PathBuf>,
+
     /// Certificates (PEM) that sign those of bare TLS targets
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
+    /// The certificate (PEM) to show to bare Redis targets that ask for one
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_cert: Option<PathBuf>,
+
+    /// The private key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
+
+    /// Another name that certificates of bare Redis targets may be for
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+
     /// Accept any certificate of bare TLS targets; only for a test
     #[arg(long)]
     insecure: bool,
+
+    /// Dial another address than a Redis node announces, as after a port-forward: HOST:PORT=HOST:PORT; '*=HOST' dials
+    /// every other announced port at that host; may be given again
+    #[arg(long, value_name = "ANNOUNCED=DIALLED")]
+    address_map: Vec<String>,
+
+    /// Reach bare targets through this SOCKS5 proxy, as of ssh -D; names are looked up there
+    #[arg(long, value_name = "socks5h://HOST:PORT")]
+    proxy: Option<String>,
 }
 
 impl TargetArgs {
@@ -80,6 +111,28 @@ impl AccessArgs {
                 "--redis-password-file",
                 "password_file = \"FILE\" in its [[redis]] table",
             ),
+            (
+                self.sentinel_username.is_some(),
+                "--sentinel-username",
+                "sentinel_username = \"NAME\" in its [[redis]] table",
+            ),
+            (
+                self.sentinel_password_file.is_some(),
+                "--sentinel-password-file",
+                "sentinel_password_file = \"FILE\" in its [[redis]] table",
+            ),
+            (
+                self.client_cert.is_some(),
+                "--client-cert",
+                "client_cert_file = \"FILE\" in its [[redis]] table",
+            ),
+            (self.server_name.is_some(), "--server-name", "server_name = \"NAME\" in its [[redis]] table"),
+            (
+                !self.address_map.is_empty(),
+                "--address-map",
+                "address_map = { \"HOST:PORT\" = \"HOST:PORT\" } in its [[redis]] table",
+            ),
+            (self.proxy.is_some(), "--proxy", "proxy = \"socks5h://HOST:PORT\" at its top"),
             (self.ca_file.is_some(), "--ca-file", "ca_file = \"FILE\" in the target's table"),
             (self.insecure, "--insecure", "insecure = true in its [[redis]] table"),
         ];
@@ -100,9 +153,21 @@ impl AccessArgs {
             Some(path) => Some(read_secret(path)?),
             None => from_env("HEADWATER_REDIS_PASSWORD"),
         };
+        let sentinel_username = self.sentinel_username.clone();
+        let sentinel_password = match &self.sentinel_password_file {
+            Some(path) => Some(read_secret(path)?),
+            None => from_env("HEADWATER_SENTINEL_PASSWORD"),
+        };
+        let client = self.client_cert.clone().zip(self.client_key.clone());
         Ok(TargetOptions {
             redis_username,
             redis_password,
+            sentinel_username: sentinel_username.or_else(|| variable("HEADWATER_SENTINEL_USERNAME")),
+            sentinel_password,
+            client: client.map(|(cert_file, key_file)| ClientCertificate { cert_file, key_file }),
+            server_name: self.server_name.clone(),
+            address_map: self.address_map.clone(),
+            proxy: self.proxy.clone(),
             bearer: from_env("HEADWATER_BEARER_TOKEN"),
             ca_file: self.ca_file.clone(),
             insecure: self.insecure,

@@ -85,6 +85,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         name: Some(settings.name.clone()),
         interval: Some(Span(settings.interval)),
         store_budget: Some(Size(settings.store_budget as u64)),
+        proxy: file.proxy.clone(),
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
         graph: file.graph.clone(),

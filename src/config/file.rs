@@ -4,6 +4,7 @@
 //! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
 
 mod changes;
+mod redis;
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::symptom::SymptomTable;
-use super::value::{Bandwidth, Size, Span};
+use super::value::{Size, Span};
 pub(super) use changes::{ChangeWord, ChangesTable};
+pub(super) use redis::{LinkScope, RedisTable};
 
 /// Thresholds by rule and by name.
 pub(super) type Thresholds = BTreeMap<String, BTreeMap<String, f64>>;
@@ -32,6 +34,10 @@ pub(super) struct ConfigFile {
     /// Memory for history; with more series Headwater keeps less of it.
     #[schemars(example = &"96MiB")]
     pub(super) store_budget: Option<Size>,
+
+    /// The SOCKS5 proxy that targets are reached through where they have none of their own; names are looked up there.
+    #[schemars(example = &"socks5h://127.0.0.1:1080")]
+    pub(super) proxy: Option<String>,
 
     /// Redis and Valkey deployments: clusters, or single servers with their replicas.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -66,63 +72,6 @@ pub(super) struct ConfigFile {
     pub(super) thresholds: Thresholds,
 }
 
-/// One Redis or Valkey deployment.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct RedisTable {
-    /// Its name; the component is redis/NAME.
-    #[schemars(example = &"features", extend("x-usual" = true))]
-    pub(super) name: Option<String>,
-
-    /// Any node of it: the others are discovered. rediss:// for TLS.
-    #[schemars(example = &"redis://127.0.0.1:6379", extend("x-usual" = true))]
-    pub(super) url: Option<String>,
-
-    /// Several nodes, of which one that answers is enough; instead of url.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(example = ["redis://10.0.0.1:6379", "redis://10.0.0.2:6379"])]
-    pub(super) urls: Vec<String>,
-
-    /// The network link of each node: without it a full link can only be suspected.
-    #[schemars(example = &"10Gbit/s", extend("x-usual" = true))]
-    pub(super) link: Option<Bandwidth>,
-
-    /// Whether the nodes of one host share its link ("host", as on real hosts) or each node has its own ("node",
-    /// as behind a limit per container).
-    #[schemars(example = &"host")]
-    pub(super) link_scope: Option<LinkScope>,
-
-    /// The ACL user.
-    #[schemars(example = &"headwater")]
-    pub(super) username: Option<String>,
-
-    /// The environment variable that holds the password.
-    #[schemars(example = &"FEATURES_REDIS_PASSWORD")]
-    pub(super) password_env: Option<String>,
-
-    /// The file that holds the password; instead of password_env.
-    #[schemars(example = &"/run/secrets/features-redis")]
-    pub(super) password_file: Option<String>,
-
-    /// Certificates (PEM) that sign the servers', beside the system's.
-    #[schemars(example = &"/etc/ssl/features-ca.pem")]
-    pub(super) ca_file: Option<String>,
-
-    /// Whether to accept any certificate; only for a test.
-    #[schemars(example = false)]
-    pub(super) insecure: Option<bool>,
-
-    /// Where announced addresses are reached from here, as after a port-forward.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(example = serde_json::json!({ "10.0.0.1:6379": "127.0.0.1:7001" }))]
-    pub(super) address_map: BTreeMap<String, String>,
-
-    /// Whether to collect the arguments of slow commands beside their keys: they may hold what nobody should read, and
-    /// they are recorded.
-    #[schemars(example = false)]
-    pub(super) slow_arguments: Option<bool>,
-}
-
 /// What a component answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -131,16 +80,6 @@ pub(super) enum WorkloadName {
     Images,
     /// Text that is scored or ranked.
     Text,
-}
-
-/// What a network link belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum LinkScope {
-    /// The host: all nodes with its address share it.
-    Host,
-    /// Each node by itself.
-    Node,
 }
 
 /// One page of metrics.
@@ -171,6 +110,10 @@ pub(super) struct MetricsTable {
     /// Certificates (PEM) that sign the server's, beside the system's.
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(super) ca_file: Option<String>,
+
+    /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
+    #[schemars(example = &"none")]
+    pub(super) proxy: Option<String>,
 }
 
 /// One import of who calls whom.

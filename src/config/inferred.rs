@@ -1,5 +1,6 @@
 //! Bare targets of the command line: components and edges are inferred from what kinds of target there are.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use headwater_engine::{Kind, Settings, Subject};
@@ -8,10 +9,11 @@ use secrecy::SecretString;
 use super::Config;
 use super::file::{ComponentTable, ConfigFile, MetricsTable, RedisTable};
 use super::place::ConfigError;
+use super::reach::mapping;
 use super::resolve::{Components, bare_subject};
-use super::target::{RedisAddress, metrics_place, without_secrets};
+use super::target::{REDIS_SCHEMES, RedisAddress, metrics_place, read_proxy, without_secrets};
 use crate::sources::metrics::MetricsSpec;
-use crate::sources::redis::{RedisSpec, TlsSpec};
+use crate::sources::redis::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
 
 /// What applies to all bare targets.
 #[derive(Debug, Default)]
@@ -22,18 +24,37 @@ pub struct TargetOptions {
     pub redis_password: Option<SecretString>,
     /// The bearer token for metrics pages.
     pub bearer: Option<SecretString>,
+    /// The ACL user of Sentinels.
+    pub sentinel_username: Option<String>,
+    /// The password of Sentinels.
+    pub sentinel_password: Option<SecretString>,
     /// Certificates to trust.
     pub ca_file: Option<PathBuf>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
+    /// What is shown to Redis servers that ask for a certificate.
+    pub client: Option<ClientCertificate>,
+    /// Another name that certificates of Redis servers may be for.
+    pub server_name: Option<String>,
+    /// Where announced addresses of Redis nodes are dialled: `ANNOUNCED=DIALLED` each.
+    pub address_map: Vec<String>,
+    /// The proxy, as it is written.
+    pub proxy: Option<String>,
 }
 
 /// Makes a configuration of bare targets: `redis://`, `rediss://`, `http://`, `https://`. Services are taken to
 /// depend on every Redis deployment and on their own queue.
 pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Config, ConfigError> {
     const ORIGIN: &str = "command line";
+    let proxy = options.proxy.as_deref().map(read_proxy).transpose().map_err(|what| {
+        let shown = options.proxy.as_deref().map(without_secrets).unwrap_or_default();
+        ConfigError::new(ORIGIN, format!("--proxy '{shown}' {what}"))
+    })?;
+    let address_map = address_map(&options.address_map)
+        .map_err(|what| ConfigError::new(ORIGIN, format!("--address-map {what}")))?;
     let mut components = Components::default();
     let (mut redis, mut metrics, mut file) = (vec![], vec![], ConfigFile::default());
+    file.proxy = options.proxy.as_deref().map(without_secrets);
     for target in targets {
         let shown = without_secrets(target);
         let complain = |what: &str| ConfigError::new(ORIGIN, format!("'{shown}' {what}"));
@@ -41,20 +62,32 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
             return Err(complain("stands twice: name each target once"));
         }
         match target.split_once("://").map(|(scheme, _)| scheme) {
-            Some("redis" | "rediss") => {
+            Some(scheme) if REDIS_SCHEMES.contains(&scheme) => {
                 let address = RedisAddress::read(target).map_err(complain)?;
-                let subject = bare_subject(Kind::Redis, &address.seed);
+                let name = address.sentinel.as_ref().or(address.seeds.first());
+                let subject = bare_subject(Kind::Redis, name.map_or("", String::as_str));
                 components.entry(&subject).has_source = true;
-                let mut spec = RedisSpec::new(subject.clone(), vec![address.seed]);
-                spec.tls = address
-                    .tls
-                    .then(|| TlsSpec { ca_file: options.ca_file.clone(), insecure: options.insecure });
+                let mut spec = RedisSpec::new(subject.clone(), address.seeds);
+                spec.sentinel = address.sentinel.map(|primary| SentinelSpec {
+                    primary,
+                    username: options.sentinel_username.clone(),
+                    password: options.sentinel_password.clone(),
+                });
+                spec.tls = address.tls.then(|| TlsSpec {
+                    ca_file: options.ca_file.clone(),
+                    insecure: options.insecure,
+                    client: options.client.clone(),
+                    server_name: options.server_name.clone(),
+                });
                 spec.username = address.username.or_else(|| options.redis_username.clone());
                 spec.password = address.password.or_else(|| options.redis_password.clone());
+                spec.address_map.clone_from(&address_map);
+                spec.proxy.clone_from(&proxy);
                 redis.push(spec);
                 file.redis.push(RedisTable {
                     name: Some(subject.name().to_owned()),
                     url: Some(shown),
+                    address_map: address_map.clone(),
                     ..RedisTable::default()
                 });
             }
@@ -62,6 +95,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
                 let mut spec = MetricsSpec::new(target);
                 spec.bearer.clone_from(&options.bearer);
                 spec.ca_file.clone_from(&options.ca_file);
+                spec.proxy.clone_from(&proxy);
                 let subject = bare_subject(Kind::Service, &metrics_place(target).map_err(complain)?);
                 components.entry(&subject).has_source = true;
                 spec.component = Some(subject.clone());
@@ -74,7 +108,8 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
             }
             _ => {
                 return Err(complain(
-                    "is not a target: write redis://HOST:6379, rediss://HOST:6379 or http://HOST:8000/metrics",
+                    "is not a target: write redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, \
+                     redis+sentinel://HOST:26379/NAME or http://HOST:8000/metrics",
                 ));
             }
         }
@@ -99,4 +134,20 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     let name = components.first().map_or_else(|| "headwater".to_owned(), |c| c.subject.name().to_owned());
     let settings = Settings { name, components, ..Settings::default() };
     Ok(Config { origin: ORIGIN.to_owned(), settings, redis, metrics, imports: vec![], changes: vec![], file })
+}
+
+fn address_map(lines: &[String]) -> Result<BTreeMap<String, String>, String> {
+    let mut map = BTreeMap::new();
+    for line in lines {
+        let (announced, dialled) = line.split_once('=').ok_or_else(|| {
+            format!(
+                "'{line}' has no '=': write ANNOUNCED=DIALLED, both HOST:PORT, or '*=HOST' for all others"
+            )
+        })?;
+        mapping(announced, dialled)?;
+        if map.insert(announced.to_owned(), dialled.to_owned()).is_some() {
+            return Err(format!("'{line}' maps an address that is mapped already: keep one"));
+        }
+    }
+    Ok(map)
 }

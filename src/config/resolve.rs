@@ -8,13 +8,13 @@ use headwater_engine::settings::{Component, Teller};
 use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
-use super::file::{ComponentTable, ConfigFile, LinkScope, MetricsTable, RedisTable, Thresholds};
+use super::file::{ComponentTable, ConfigFile, MetricsTable, Thresholds};
 use super::place::{ConfigError, Document, unknown_name};
-use super::target::{RedisAddress, is_host_and_port, metrics_place, without_secrets};
+use super::target::{metrics_place, without_secrets};
 use super::{Config, Import};
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
-use crate::sources::redis::{RedisSpec, TlsSpec};
+use crate::sources::proxy::ProxySpec;
 
 /// Polling faster costs targets more than it tells; slower than this nothing holds for three evaluations.
 const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(200)..=Duration::from_secs(60);
@@ -41,15 +41,22 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     }
     settings.thresholds = thresholds(&file.thresholds, &["thresholds"], &mut document);
 
+    let proxy = super::reach::proxy(file.proxy.as_deref(), None, &["proxy"], &mut document);
     let mut components = Components::default();
     let mut redis = vec![];
     for (index, table) in file.redis.iter().enumerate() {
-        redis.extend(redis_spec(table, &index.to_string(), &mut components, &mut document));
+        redis.extend(super::redis::resolve(
+            table,
+            &index.to_string(),
+            proxy.as_ref(),
+            &mut components,
+            &mut document,
+        ));
     }
     let mut metrics = vec![];
     for (index, table) in file.metrics.iter().enumerate() {
         let index = index.to_string();
-        if let Some(spec) = metrics_spec(table, &index, &mut components, &mut document) {
+        if let Some(spec) = metrics_spec(table, &index, proxy.as_ref(), &mut components, &mut document) {
             if metrics.iter().any(|known: &MetricsSpec| known.url == spec.url) {
                 document.wrong(
                     &["metrics", &index, "url"],
@@ -71,7 +78,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         }
         component(table, &index, &mut components, &mut document);
     }
-    let imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
+    let mut imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
     if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() {
         document.complain(
             &[],
@@ -81,7 +88,8 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     super::health::complain_of_aliases(&file.component, &components, &mut document);
     super::undeclared::complain_of_misspelt(&file.component, &components, &mut document);
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
-    let changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
+    let mut changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
+    super::reach::send_through(proxy.as_ref(), &mut imports, &mut changes);
     document.finish(origin)?;
     settings.components = components.finish();
     let pages = metrics.iter().filter_map(|spec: &MetricsSpec| spec.component.as_ref());
@@ -96,6 +104,11 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
     let pages = file.metrics.iter_mut().filter_map(|table| table.url.as_mut());
     for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
+        *url = without_secrets(url);
+    }
+    let proxies = file.redis.iter_mut().map(|table| &mut table.proxy);
+    let proxies = proxies.chain(file.metrics.iter_mut().map(|table| &mut table.proxy));
+    for url in proxies.chain([&mut file.proxy]).flatten() {
         *url = without_secrets(url);
     }
     for url in file.changes.iter_mut().filter_map(|table| table.url.as_mut()) {
@@ -144,114 +157,10 @@ impl Components {
     }
 }
 
-fn redis_spec(
-    table: &RedisTable,
-    index: &str,
-    components: &mut Components,
-    document: &mut Document<'_>,
-) -> Option<RedisSpec> {
-    let here = |key: &'static str| ["redis", index, key];
-    let name = match table.name.as_deref() {
-        None => {
-            document.complain(
-                &["redis", index],
-                "[[redis]] has no 'name': write for example name = \"features\"",
-            );
-            return None;
-        }
-        Some(name) if !is_plain_name(name) => {
-            document.wrong(&here("name"), "is not a name: use letters, digits, '.', '_' and '-'");
-            return None;
-        }
-        Some(name) => name,
-    };
-    let subject = Subject::component(Kind::Redis, name);
-    let component = components.entry(&subject);
-    if component.has_source {
-        document.wrong(
-            &here("name"),
-            "stands twice: give each [[redis]] its own name, or list its nodes in one 'urls'",
-        );
-        return None;
-    }
-    component.has_source = true;
-    component.link = table.link.map(|link| link.0);
-    component.link_shared_by_host = table.link_scope != Some(LinkScope::Node);
-
-    let urls: Vec<(Vec<String>, &String)> = match (&table.url, table.urls.as_slice()) {
-        (Some(url), []) => vec![(vec!["url".to_owned()], url)],
-        (None, [_, ..]) => table
-            .urls
-            .iter()
-            .enumerate()
-            .map(|(i, url)| (vec!["urls".to_owned(), i.to_string()], url))
-            .collect(),
-        (Some(_), _) => {
-            document.complain(&here("urls"), "'url' and 'urls' exclude each other: keep one of them");
-            return None;
-        }
-        (None, []) => {
-            document.complain(
-                &["redis", index],
-                format!("[[redis]] '{name}' has no 'url': write for example url = \"redis://10.0.0.1:6379\""),
-            );
-            return None;
-        }
-    };
-    let mut spec = RedisSpec::new(subject, vec![]);
-    let mut uses_tls = None;
-    for (key, url) in urls {
-        let path: Vec<&str> = ["redis", index].into_iter().chain(key.iter().map(String::as_str)).collect();
-        match RedisAddress::read(url) {
-            Ok(address) => {
-                if *uses_tls.get_or_insert(address.tls) != address.tls {
-                    document
-                        .wrong(&path, "mixes TLS and plain text: write rediss:// for all nodes or for none");
-                }
-                spec.seeds.push(address.seed);
-                spec.username = spec.username.or(address.username);
-                spec.password = spec.password.or(address.password);
-            }
-            Err(complaint) => document.wrong(&path, complaint),
-        }
-    }
-    if uses_tls == Some(true) {
-        spec.tls = Some(TlsSpec {
-            ca_file: readable_file(table.ca_file.as_deref(), &here("ca_file"), document),
-            insecure: table.insecure.unwrap_or(false),
-        });
-    } else if table.ca_file.is_some() || table.insecure.is_some() {
-        let key = if table.ca_file.is_some() { "ca_file" } else { "insecure" };
-        document.wrong(&here(key), "needs TLS: write the url with rediss://");
-    }
-    spec.username = table.username.clone().or(spec.username);
-    spec.password = secret(
-        (table.password_env.as_deref(), &here("password_env")),
-        (table.password_file.as_deref(), &here("password_file")),
-        document,
-    )
-    .or(spec.password);
-    for (announced, dialled) in &table.address_map {
-        for address in [announced, dialled] {
-            if !is_host_and_port(address) {
-                document.complain(
-                    &["redis", index, "address_map", announced],
-                    format!(
-                        "'{}' is not an address: write \"HOST:PORT\" = \"HOST:PORT\", announced = dialled",
-                        RemoteText::new(address)
-                    ),
-                );
-            }
-        }
-    }
-    spec.address_map.clone_from(&table.address_map);
-    spec.show_arguments = table.slow_arguments.unwrap_or(false);
-    Some(spec)
-}
-
 fn metrics_spec(
     table: &MetricsTable,
     index: &str,
+    proxy: Option<&ProxySpec>,
     components: &mut Components,
     document: &mut Document<'_>,
 ) -> Option<MetricsSpec> {
@@ -283,6 +192,7 @@ fn metrics_spec(
         spec.dialects.get_or_insert_default().push(id.clone());
     }
     spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+    spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
     spec.bearer = secret(
         (table.bearer_env.as_deref(), &here("bearer_env")),
         (table.bearer_file.as_deref(), &here("bearer_file")),
@@ -349,7 +259,8 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
 
 /// The component of a target that was given without a name: `service/HOST-PORT`.
 pub(super) fn bare_subject(kind: Kind, place: &str) -> Subject {
-    Subject::component(kind, &place.replace(['[', ']'], "").replace(':', "-"))
+    let name = place.replace(['[', ']'], "").replace(':', "-");
+    Subject::component(kind, &name.trim_start_matches('/').replace('/', "-"))
 }
 
 /// Reads a subject that must be a whole component.

@@ -2,52 +2,123 @@
 
 use secrecy::SecretString;
 
+use crate::sources::proxy::ProxySpec;
+use crate::sources::redis::address::read_address;
+
 /// A Redis address taken apart.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RedisAddress {
     pub(super) tls: bool,
     pub(super) username: Option<String>,
     pub(super) password: Option<SecretString>,
-    /// `host:port`, IPv6 in brackets.
-    pub(super) seed: String,
+    /// `host:port`, IPv6 in brackets; a Unix socket's path; of Sentinels each.
+    pub(super) seeds: Vec<String>,
+    /// The name of the primary that is asked of Sentinels.
+    pub(super) sentinel: Option<String>,
 }
 
 /// The port of Redis when an address names none.
 const REDIS_PORT: u16 = 6379;
 
+/// The port of Sentinels when an address names none.
+const SENTINEL_PORT: u16 = 26_379;
+
 /// What is wrong with a Redis address; completes "'url' = '...' ".
-const NOT_REDIS: &str =
-    "is not an address of Redis: write for example redis://10.0.0.1:6379, or rediss:// for TLS";
+const NOT_REDIS: &str = "is not an address of Redis: write for example redis://10.0.0.1:6379, rediss:// for TLS, \
+                         redis+unix:///run/redis.sock, or redis+sentinel://10.0.0.1:26379/NAME";
+
+/// Every scheme of a Redis address.
+pub(super) const REDIS_SCHEMES: [&str; 6] =
+    ["redis", "rediss", "redis+unix", "unix", "redis+sentinel", "rediss+sentinel"];
 
 impl RedisAddress {
-    /// Reads `redis://[user[:password]@]host[:port]`; a database number after it is accepted and means nothing,
-    /// because everything that is asked is about the whole server.
+    /// Reads `redis://[user[:password]@]host[:port]`, `redis+unix://[user[:password]@]/path` or
+    /// `redis+sentinel://[user[:password]@]host[:port][,host[:port]]/name`; a database number after the first is accepted
+    /// and means nothing, because everything that is asked is about the whole server.
     pub(super) fn read(text: &str) -> Result<Self, &'static str> {
         let (scheme, rest) = text.split_once("://").ok_or(NOT_REDIS)?;
-        let tls = match scheme {
-            "redis" => false,
-            "rediss" => true,
-            _ => return Err(NOT_REDIS),
+        if !REDIS_SCHEMES.contains(&scheme) {
+            return Err(NOT_REDIS);
+        }
+        let is_socket = scheme.ends_with("unix");
+        let rest = match is_socket {
+            true => rest.split(['?', '#']).next().unwrap_or_default(),
+            false => rest,
         };
-        let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (rest, path) = match is_socket {
+            // A password may hold a '/', and a path an '@'.
+            true => rest.find("@/").map_or_else(
+                || rest.split_at(rest.find('/').unwrap_or(rest.len())),
+                |at| rest.split_at(at + 1),
+            ),
+            false => {
+                let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+                rest.split_at(end)
+            }
+        };
         let (login, place) = match rest.rsplit_once('@') {
             Some((login, place)) => (Some(login), place),
             None => (None, rest),
         };
-        let (username, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
-            Some((user, password)) => (
-                Some(percent_decoded(user)).filter(|user| !user.is_empty()),
-                Some(percent_decoded(password)).filter(|password| !password.is_empty()),
-            ),
-            None => (None, None),
-        };
-        Ok(Self {
-            tls,
-            username,
-            password: password.map(SecretString::from),
-            seed: host_and_port(place, REDIS_PORT).ok_or(NOT_REDIS)?,
-        })
+        let (username, password) = read_login(login);
+        let mut address = Self { tls: scheme.starts_with("rediss"), username, password, ..Self::default() };
+        if is_socket {
+            let path = percent_decoded(path);
+            if !place.is_empty()
+                || path.len() < 2
+                || path.ends_with('/')
+                || path.chars().any(char::is_control)
+            {
+                return Err(NOT_REDIS);
+            }
+            address.seeds.push(path);
+        } else if scheme.ends_with("sentinel") {
+            let name = path.strip_prefix('/').and_then(|path| path.split(['/', '?', '#']).next());
+            let name = name.map(percent_decoded).filter(|name| !name.is_empty());
+            address.sentinel = Some(name.ok_or(NO_PRIMARY)?);
+            for place in place.split(',') {
+                address.seeds.push(host_and_port(place, SENTINEL_PORT).ok_or(NOT_REDIS)?);
+            }
+        } else {
+            address.seeds.push(host_and_port(place, REDIS_PORT).ok_or(NOT_REDIS)?);
+        }
+        Ok(address)
     }
+}
+
+/// What is wrong with an address of Sentinels without a name; completes "'url' = '...' ".
+const NO_PRIMARY: &str =
+    "names no primary: write redis+sentinel://HOST:26379/NAME, NAME as in 'sentinel monitor NAME'";
+
+fn read_login(login: Option<&str>) -> (Option<String>, Option<SecretString>) {
+    let Some(login) = login else { return (None, None) };
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let given = |text: &str| Some(percent_decoded(text)).filter(|text| !text.is_empty());
+    (given(user), given(password).map(SecretString::from))
+}
+
+/// What is wrong with a proxy's address; completes "'proxy' = '...' ".
+const NOT_PROXY: &str =
+    "is not an address of a SOCKS5 proxy: write socks5h://HOST:PORT, or socks5h://USER:PASSWORD@HOST:PORT";
+
+/// Reads `socks5h://[user[:password]@]host:port`.
+pub(super) fn read_proxy(text: &str) -> Result<ProxySpec, &'static str> {
+    let rest = match text.split_once("://") {
+        Some(("socks5h", rest)) => rest,
+        Some(("socks5", _)) => {
+            return Err("looks names up here, where those of the other side mean nothing: write socks5h://");
+        }
+        _ => return Err(NOT_PROXY),
+    };
+    let rest = rest.trim_end_matches('/');
+    let (login, place) = match rest.rsplit_once('@') {
+        Some((login, place)) => (Some(login), place),
+        None => (None, rest),
+    };
+    let (username, password) = read_login(login);
+    let place = host_and_port(place, 1_080).filter(|place| !place.contains('/')).ok_or(NOT_PROXY)?;
+    let (host, port) = read_address(&place).ok_or(NOT_PROXY)?;
+    Ok(ProxySpec { host, port, username, password })
 }
 
 /// What is wrong with a metrics address; completes "'url' = '...' ".
@@ -72,6 +143,12 @@ pub(super) fn metrics_place(text: &str) -> Result<String, &'static str> {
 pub(super) fn is_host_and_port(text: &str) -> bool {
     // Port 0 is no port, so it tells whether the text has one of its own.
     host_and_port(text, 0).is_some()
+}
+
+/// Whether a text is a host alone.
+pub(super) fn is_host(text: &str) -> bool {
+    // With a port of its own the text has another one than the one it is given here.
+    host_and_port(text, 1).is_some_and(|place| place == format!("{text}:1"))
 }
 
 fn host_and_port(place: &str, default_port: u16) -> Option<String> {
@@ -144,14 +221,41 @@ mod tests {
     fn an_address_gives_seed_user_and_password() {
         let address = RedisAddress::read("rediss://ops:p%40ss%3a@[::1]:7000/3?x=1").unwrap();
         assert!(address.tls);
-        assert_eq!(address.seed, "[::1]:7000");
+        assert_eq!(address.seeds, ["[::1]:7000"]);
         assert_eq!(address.username.as_deref(), Some("ops"));
         assert_eq!(address.password.unwrap().expose_secret(), "p@ss:");
         let plain = RedisAddress::read("redis://cache.internal").unwrap();
-        assert_eq!((plain.seed.as_str(), plain.tls), ("cache.internal:6379", false));
+        assert_eq!((plain.seeds.as_slice(), plain.tls), (&["cache.internal:6379".to_owned()][..], false));
         assert!(plain.username.is_none() && plain.password.is_none());
         let only_password = RedisAddress::read("redis://:pw@h:1").unwrap();
         assert!(only_password.username.is_none() && only_password.password.is_some());
+    }
+
+    #[test]
+    fn a_socket_has_a_path_and_sentinels_a_name() {
+        let socket = RedisAddress::read("redis+unix://ops:p%2Fw@/run/redis/a%20b.sock").unwrap();
+        assert_eq!(socket.seeds, ["/run/redis/a b.sock"]);
+        assert_eq!(socket.username.as_deref(), Some("ops"));
+        assert_eq!(RedisAddress::read("unix:///tmp/r@1.sock").unwrap().seeds, ["/tmp/r@1.sock"]);
+        let watched = RedisAddress::read("rediss+sentinel://:pw@a,b:1,[::1]/my-primary").unwrap();
+        assert_eq!(watched.seeds, ["a:26379", "b:1", "[::1]:26379"]);
+        assert_eq!((watched.sentinel.as_deref(), watched.tls), (Some("my-primary"), true));
+        for text in ["unix://", "unix://h/run/x", "unix:///", "redis+sentinel://h", "redis+sentinel://,/m"] {
+            assert!(RedisAddress::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_looks_names_up_itself() {
+        let proxy = read_proxy("socks5h://me:w%3Ard@[::1]:1081/").unwrap();
+        assert_eq!((proxy.host.as_str(), proxy.port, proxy.username.as_deref()), ("::1", 1_081, Some("me")));
+        assert_eq!(proxy.password.as_ref().unwrap().expose_secret(), "w:rd");
+        assert_eq!(format!("{proxy} {proxy:?}"), "socks5h://[::1]:1081 socks5h://[::1]:1081");
+        assert_eq!(read_proxy("socks5h://jump").unwrap().port, 1_080);
+        assert!(read_proxy("socks5://h:1").unwrap_err().contains("write socks5h://"));
+        for text in ["", "http://h:1", "socks5h://", "socks5h://h:port", "socks5h://h/x"] {
+            assert!(read_proxy(text).is_err(), "{text}");
+        }
     }
 
     #[test]

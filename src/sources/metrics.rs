@@ -25,6 +25,7 @@ use self::dialect::{Dialects, SubjectRole};
 use self::fetch::{Address, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 use self::reader::PageReader;
+use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
 
 /// The longest page, in bytes, that is read between the network and the next target; some milliseconds.
@@ -46,6 +47,8 @@ pub struct MetricsSpec {
     pub bearer_file: Option<PathBuf>,
     /// The PEM file of the authority that signed the endpoint's certificate; the system's otherwise.
     pub ca_file: Option<PathBuf>,
+    /// The proxy that it is asked through.
+    pub proxy: Option<ProxySpec>,
 }
 
 /// Why an endpoint cannot be scraped at all; found before the first request.
@@ -91,6 +94,7 @@ impl fmt::Debug for MetricsSpec {
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
             .field("ca_file", &self.ca_file)
+            .field("proxy", &self.proxy)
             .finish_non_exhaustive()
     }
 }
@@ -105,6 +109,7 @@ impl MetricsSpec {
             bearer: None,
             bearer_file: None,
             ca_file: None,
+            proxy: None,
         }
     }
 

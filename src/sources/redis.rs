@@ -1,5 +1,6 @@
 //! Redis and Valkey: one task a node, found from any seed, asked within a fixed list of commands.
 
+pub mod address;
 pub mod allowed;
 mod board;
 mod cluster_view;
@@ -42,7 +43,7 @@ pub use hot::{LONGEST_MONITOR, SearchBudget};
 pub use placement::{Placement, Relation, place, relation};
 pub use probe::{ProbeStep, probe};
 pub use scan::{ScanBudget, ScanHandle};
-pub use spec::{RedisSpec, TlsSpec};
+pub use spec::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
 
 use super::Outlet;
 use discovery::{Found, Target};

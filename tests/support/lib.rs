@@ -2,12 +2,14 @@
 //! of it gone with the value that started it, also when a test panics.
 #![expect(clippy::panic, reason = "a test without its server cannot go on")]
 
+pub mod certificates;
 mod cluster;
 pub mod http;
 pub mod oracle;
 mod readings;
 mod release;
 mod server;
+pub mod socks;
 pub mod stand_in;
 pub mod terminal;
 

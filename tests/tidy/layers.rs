@@ -29,6 +29,7 @@ const LAYERS: &[Layer] = &[
             "headwater-engine",
             "portable-pty",
             "prometheus-parse",
+            "rcgen",
             "redis",
             "rustix",
             "tempfile",

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Certificate, Client, StatusCode, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, Proxy, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
 
 pub use address::Address;
 pub(super) use address::without_user;
@@ -17,6 +18,7 @@ pub(super) use address::without_user;
 use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
 use crate::sources::LONGEST_WAIT;
+use crate::sources::proxy::{self, ProxySpec};
 use crate::tls;
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
@@ -44,6 +46,7 @@ pub struct Fetcher {
     client: Client,
     authorization: Option<HeaderValue>,
     bearer_file: Option<PathBuf>,
+    proxy: Option<ProxySpec>,
 }
 
 impl Fetcher {
@@ -58,9 +61,12 @@ impl Fetcher {
             .map(|token| authorization(token.expose_secret()).ok_or(MetricsSpecError::Bearer))
             .transpose()?;
         let authorities = spec.ca_file.as_deref().map(authorities).transpose()?;
+        let proxy = spec.proxy.as_ref().map(by).transpose()?;
         let builder = || {
-            Client::builder()
-                .no_proxy()
+            // A proxy that only the environment names would be used even for this machine itself.
+            let plain = Client::builder().no_proxy();
+            let client = proxy.iter().cloned().fold(plain, ClientBuilder::proxy);
+            client
                 .timeout(LONGEST_WAIT)
                 .redirect(same_host_only())
                 .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
@@ -73,7 +79,13 @@ impl Fetcher {
             None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
         };
         let client = client.map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
-        Ok(Self { address, client, authorization, bearer_file: spec.bearer_file.clone() })
+        Ok(Self {
+            address,
+            client,
+            authorization,
+            bearer_file: spec.bearer_file.clone(),
+            proxy: spec.proxy.clone(),
+        })
     }
 
     /// The address that is asked.
@@ -114,7 +126,16 @@ impl Fetcher {
             request = request.header(AUTHORIZATION, authorization);
         }
         let sent = request.send().await;
-        let mut response = sent.map_err(|error| failure::of_request(address, &error))?;
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(error) => {
+                let refused = match &self.proxy {
+                    Some(proxy) => refused_by(proxy, address).await,
+                    None => None,
+                };
+                return Err(refused.unwrap_or_else(|| failure::of_request(address, &error)));
+            }
+        };
         if response.status() != StatusCode::OK {
             return Err(status_fault(address, response.status(), response.headers()));
         }
@@ -142,6 +163,26 @@ impl Fetcher {
         let format = is_openmetrics.then_some(Format::OpenMetrics);
         Ok(Page { bytes, format, claim: claim.map(|(what, _)| what) })
     }
+}
+
+/// The client's way through a proxy.
+fn by(proxy: &ProxySpec) -> Result<Proxy, MetricsSpecError> {
+    let way = Proxy::all(proxy.to_string())
+        .map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
+    let password = proxy.password.as_ref().map_or("", |password| password.expose_secret());
+    Ok(match &proxy.username {
+        None if password.is_empty() => way,
+        username => way.basic_auth(username.as_deref().unwrap_or_default(), password),
+    })
+}
+
+/// Why a proxy does not get us to an address, in its own words: the client tells no more than that it did not.
+async fn refused_by(proxy: &ProxySpec, address: &Address) -> Option<Fault> {
+    let (host, port) = (address.url().host_str()?, address.url().port_or_known_default()?);
+    let host = host.trim_matches(['[', ']']);
+    let deadline = Instant::now() + LONGEST_WAIT;
+    let (kind, message) = proxy::open(proxy, host, port, address.host_and_port(), deadline).await.err()?;
+    Some(fault(kind, message))
 }
 
 /// The header for a token; `None` when HTTP cannot send it.

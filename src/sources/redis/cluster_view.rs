@@ -10,11 +10,11 @@ use headwater_engine::{RemoteText, Subject};
 use rand::Rng;
 use tokio::time::Instant;
 
+use super::address::write_address;
 use super::allowed::Command;
 use super::info::Info;
 use super::look::Look;
 use super::reply::text;
-use super::shape::write_address;
 use super::topology::{Host, NodeLine, SLOTS, read_nodes};
 use super::trouble::Trouble;
 

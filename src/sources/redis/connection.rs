@@ -1,49 +1,72 @@
 //! One connection to one node: dialled, secured, logged in, and asked one thing at a time.
 
 mod listener;
+mod secure;
+mod wire;
 
-use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::stream::{FuturesUnordered, StreamExt};
 use headwater_engine::reading::FaultKind;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
-use rustls::pki_types::ServerName;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_rustls::TlsConnector;
 
+use super::address::{is_socket, write_address};
 use super::allowed::{Command, Secret};
 pub use super::cost::Cost;
-use super::spec::RedisSpec;
-use super::tls;
+use super::spec::{RedisSpec, SentinelSpec};
+use super::tls::Tls;
 use super::trouble::Trouble;
+use crate::sources::proxy::ProxySpec;
 pub(super) use listener::Listener;
+use wire::{Counted, Opened};
 
 /// Where a node is dialled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
     /// The address as users see it: the announced one.
     pub shown: String,
-    /// The host to dial, without brackets; also the name that a certificate must be for.
+    /// The host to dial, without brackets; a path from the root is a Unix socket.
     pub host: String,
-    /// The port to dial.
+    /// The port to dial; a Unix socket has none.
     pub port: u16,
+}
+
+impl Dial {
+    /// The address that is dialled.
+    pub fn dialled(&self) -> String {
+        write_address(&self.host, self.port)
+    }
+
+    /// The node in a sentence: the announced address, and the one that is dialled where that is another.
+    pub fn named(&self) -> String {
+        let (shown, dialled) = (&self.shown, self.dialled());
+        if *shown == dialled { format!("'{shown}'") } else { format!("'{shown}' (dialled at '{dialled}')") }
+    }
+
+    /// What a node that was asked here means by an empty host: this one, and this machine for a Unix socket.
+    pub fn asked_host(&self) -> String {
+        if is_socket(&self.host) { "127.0.0.1".to_owned() } else { self.host.clone() }
+    }
+
+    /// The name that its certificate must be for.
+    pub fn certified(&self) -> String {
+        secure::name_of(self)
+    }
 }
 
 /// How to get in once a node is dialled: one for a whole target, because a password that is refused once is
 /// tried nowhere else.
 pub struct Access {
-    tls: Option<TlsConnector>,
+    tls: Option<Tls>,
+    proxy: Option<ProxySpec>,
     username: Option<String>,
     password: Option<SecretString>,
     /// Held while a password is tried, so that nodes that are lost together do not all try one that was changed.
@@ -64,13 +87,26 @@ const GATE_HELD: Duration = Duration::from_secs(1);
 const GATE_WAIT: Duration = Duration::from_secs(3);
 
 impl Access {
-    /// Reads the certificate authorities, when TLS is asked for.
+    /// Reads the certificates, when TLS is asked for.
     pub fn of(spec: &RedisSpec) -> Result<Self, Trouble> {
-        let tls = spec.tls.as_ref().map(tls::connector).transpose()?;
+        Self::with(spec, spec.username.as_ref(), spec.password.as_ref())
+    }
+
+    /// The same for the Sentinels of a target.
+    pub fn of_sentinels(spec: &RedisSpec, sentinel: &SentinelSpec) -> Result<Self, Trouble> {
+        Self::with(spec, sentinel.username.as_ref(), sentinel.password.as_ref())
+    }
+
+    fn with(
+        spec: &RedisSpec,
+        username: Option<&String>,
+        password: Option<&SecretString>,
+    ) -> Result<Self, Trouble> {
         Ok(Self {
-            tls,
-            username: spec.username.clone(),
-            password: spec.password.clone(),
+            tls: spec.tls.as_ref().map(Tls::of).transpose()?,
+            proxy: spec.proxy.clone(),
+            username: username.cloned(),
+            password: password.cloned(),
             gate: tokio::sync::Mutex::new(()),
             refusal: Mutex::new(None),
         })
@@ -155,13 +191,13 @@ impl Reached {
         cost: &Arc<Cost>,
         deadline: Instant,
     ) -> Result<Self, Trouble> {
-        let stream = connect(dial, deadline).await?;
-        let (peer, end) = (stream.peer_addr().ok(), OwnEnd::new(cost, stream.local_addr().ok()));
+        let Opened { wire, peer, own } = wire::open(dial, access.proxy.as_ref(), deadline).await?;
+        let end = OwnEnd::new(cost, own);
         let answered = Arc::new(AtomicU64::new(0));
-        let counted = Counted { inner: stream, cost: cost.clone(), answered: answered.clone() };
+        let counted = Counted { inner: wire, cost: cost.clone(), answered: answered.clone() };
         let stream: Box<dyn Stream> = match &access.tls {
             None => Box::new(counted),
-            Some(connector) => Box::new(secure(dial, connector, counted, deadline).await?),
+            Some(tls) => Box::new(secure::secure(dial, access, tls, counted, deadline).await?),
         };
         Ok(Self { stream, peer, end, answered })
     }
@@ -193,7 +229,8 @@ impl Connection {
             Ok(()) => Ok(connection),
             Err(trouble) if trouble.kind == FaultKind::Unreachable => {
                 drop(connection);
-                Err(why_closed(dial, access, deadline).await.unwrap_or(trouble))
+                let why = secure::why_closed(dial, access, deadline).await;
+                Err(why.unwrap_or_else(|| secure::through_proxy(trouble, access)))
             }
             Err(trouble) => Err(trouble),
         }
@@ -292,164 +329,6 @@ impl Connection {
     }
 }
 
-async fn connect(dial: &Dial, deadline: Instant) -> Result<TcpStream, Trouble> {
-    let shown = &dial.shown;
-    let unreachable = |message| Trouble::broken(FaultKind::Unreachable, message);
-    let looked_up = timeout_at(deadline, tokio::net::lookup_host((dial.host.as_str(), dial.port))).await;
-    let addresses: Vec<_> = match looked_up {
-        Ok(Ok(addresses)) => addresses.collect(),
-        Ok(Err(error)) => {
-            return Err(unreachable(format!(
-                "the name '{}' does not resolve ({error}): correct it or check DNS",
-                dial.host
-            )));
-        }
-        Err(_) => {
-            return Err(unreachable(format!("DNS does not answer for '{}': check the resolver", dial.host)));
-        }
-    };
-    match timeout_at(deadline, reach(addresses)).await {
-        Ok(Ok(stream)) => {
-            // Small requests must not wait for an acknowledgement; a socket that refuses this is only slower.
-            let _ = stream.set_nodelay(true);
-            Ok(stream)
-        }
-        Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Err(unreachable(format!(
-            "'{shown}' refused the connection: nothing listens there; start it or correct the address"
-        ))),
-        Ok(Err(error)) => Err(unreachable(format!(
-            "'{shown}' cannot be reached ({error}): check the address, the route, or map it with address_map"
-        ))),
-        Err(_) => Err(Trouble::broken(
-            FaultKind::Silent,
-            format!(
-                "'{shown}' does not answer a connection attempt: a firewall drops it, the machine is gone, or the \
-                 announced address is not reachable from here (see address_map)"
-            ),
-        )),
-    }
-}
-
-/// The next address of a name is tried beside the ones before it after this long without an answer.
-const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
-
-/// Connects to whichever address answers first; one that swallows everything does not hide the others.
-async fn reach(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
-    let mut waiting = addresses.into_iter();
-    let mut attempts = FuturesUnordered::new();
-    let mut failure = None;
-    loop {
-        let next = waiting.next();
-        let patience = next.map_or(super::super::LONGEST_WAIT, |_| NEXT_ADDRESS_AFTER);
-        attempts.extend(next.map(TcpStream::connect));
-        match timeout(patience, attempts.next()).await {
-            Ok(Some(Ok(stream))) => return Ok(stream),
-            Ok(Some(Err(error))) => failure = Some(error),
-            Ok(None) => return Err(failure.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into())),
-            Err(_) => {}
-        }
-    }
-}
-
-async fn secure(
-    dial: &Dial,
-    connector: &TlsConnector,
-    stream: Counted,
-    deadline: Instant,
-) -> Result<tokio_rustls::client::TlsStream<Counted>, Trouble> {
-    let name = ServerName::try_from(dial.host.clone())
-        .map_err(|_| tls::tls_trouble(format!("'{}' cannot be the name of a certificate", dial.host)))?;
-    let mut handshake = pin!(timeout_at(deadline, connector.connect(name, stream)));
-    // A plain Redis port waits for the end of a line that never comes: ask it plainly before waiting on.
-    let outcome = tokio::select! {
-        biased;
-        outcome = &mut handshake => outcome,
-        () = tokio::time::sleep(Duration::from_millis(1_500)) => match speaks_plain(dial, deadline).await {
-            true => return Err(plain_port(dial)),
-            false => handshake.await,
-        },
-    };
-    match outcome {
-        Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => match tls::handshake_trouble(&error, &dial.shown, &dial.host) {
-            Some(trouble) => Err(trouble),
-            None if speaks_plain(dial, deadline).await => Err(plain_port(dial)),
-            None => Err(tls::tls_trouble(format!("'{}' ended the TLS handshake: {error}", dial.shown))),
-        },
-        Err(_) => Err(Trouble::silent("the TLS handshake", &dial.shown)),
-    }
-}
-
-fn plain_port(dial: &Dial) -> Trouble {
-    tls::tls_trouble(format!(
-        "'{}' speaks plain Redis, not TLS: write redis:// instead of rediss://, or give its TLS port",
-        dial.shown
-    ))
-}
-
-/// Whether a port answers PING without TLS.
-async fn speaks_plain(dial: &Dial, deadline: Instant) -> bool {
-    let soon = deadline.min(Instant::now() + Duration::from_secs(2));
-    let probe = async {
-        let mut stream = connect(dial, soon).await.ok()?;
-        stream.write_all(&Command::Ping.to_cmd().get_packed_command()).await.ok()?;
-        let mut first = [0];
-        stream.read_exact(&mut first).await.ok()?;
-        matches!(&first, b"+" | b"-").then_some(())
-    };
-    timeout_at(soon, probe).await.ok().flatten().is_some()
-}
-
-/// Why a server hung up on the first command: it may be full and say so unasked, wait for TLS, or be no Redis.
-async fn why_closed(dial: &Dial, access: &Access, deadline: Instant) -> Option<Trouble> {
-    if access.tls.is_some() {
-        return None;
-    }
-    if let Some(said) = listen(dial, deadline).await
-        && !said.starts_with(&[TLS_ALERT])
-    {
-        return match redis::parse_redis_value(&said).and_then(Value::extract_error) {
-            Ok(_) => None,
-            Err(error) => Some(Trouble::from_redis(&error, &Command::Ping, &dial.shown, None)),
-        };
-    }
-    let connector = tls::any_connector().ok()?;
-    let name = ServerName::try_from(dial.host.clone()).ok()?;
-    let stream = connect(dial, deadline).await.ok()?;
-    let soon = deadline.min(Instant::now() + Duration::from_secs(2));
-    let is_tls = match timeout_at(soon, connector.connect(name, stream)).await.ok()? {
-        Ok(_) => true,
-        Err(error) => tls::handshake_trouble(&error, &dial.shown, &dial.host).is_some(),
-    };
-    is_tls.then(|| {
-        tls::tls_trouble(format!(
-            "'{}' speaks TLS, not plain Redis: write rediss:// instead of redis://, or give its plain port",
-            dial.shown
-        ))
-    })
-}
-
-/// The first byte of what a TLS server says to a plain client.
-const TLS_ALERT: u8 = 0x15;
-
-/// What a server says unasked or, when it says nothing, to a PING; `None` when it says nothing at all.
-async fn listen(dial: &Dial, deadline: Instant) -> Option<Vec<u8>> {
-    let mut stream = connect(dial, deadline).await.ok()?;
-    let mut said = vec![0; 128];
-    for question in [Command::Ping.to_cmd().get_packed_command(), vec![]] {
-        let soon = deadline.min(Instant::now() + Duration::from_millis(500));
-        match timeout_at(soon, stream.read(&mut said)).await {
-            Ok(Ok(length)) if length > 0 => {
-                said.truncate(length);
-                return Some(said);
-            }
-            Ok(_) => return None,
-            Err(_) => stream.write_all(&question).await.ok()?,
-        }
-    }
-    None
-}
-
 /// Starts the protocol on a stream. No command of the library's own is sent: whatever goes out is ours.
 async fn start<S>(stream: S) -> Result<(MultiplexedConnection, AbortHandle), RedisError>
 where
@@ -459,80 +338,4 @@ where
     let config = AsyncConnectionConfig::new().set_response_timeout(None).set_connection_timeout(None);
     let (inner, driver) = MultiplexedConnection::new_with_config(&plain, stream, config).await?;
     Ok((inner, tokio::spawn(driver).abort_handle()))
-}
-
-/// A stream that counts its bytes and ends with an answer that is too large.
-struct Counted {
-    inner: TcpStream,
-    cost: Arc<Cost>,
-    answered: Arc<AtomicU64>,
-}
-
-impl AsyncRead for Counted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        let length = (buffer.filled().len() - before) as u64;
-        self.cost.bytes.fetch_add(length, Ordering::Relaxed);
-        if self.answered.fetch_add(length, Ordering::Relaxed) + length > LARGEST_ANSWER {
-            return Poll::Ready(Err(io::Error::other("the answer is too large")));
-        }
-        polled
-    }
-}
-
-impl AsyncWrite for Counted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
-        if let Poll::Ready(Ok(length)) = polled {
-            self.cost.bytes.fetch_add(length as u64, Ordering::Relaxed);
-        }
-        polled
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::net::TcpSocket;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn an_address_that_swallows_everything_does_not_hide_the_next() {
-        let swallows = TcpSocket::new_v4().unwrap();
-        swallows.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let swallows = swallows.listen(1).unwrap();
-        let full = swallows.local_addr().unwrap();
-        // Nobody accepts: soon there is no room and attempts are dropped unanswered.
-        let mut held = vec![];
-        while let Ok(Ok(stream)) = timeout(Duration::from_millis(200), TcpStream::connect(full)).await {
-            held.push(stream);
-        }
-        let living = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = living.local_addr().unwrap();
-        let reached = timeout(Duration::from_secs(30), reach(vec![full, address])).await.unwrap().unwrap();
-        assert_eq!(reached.peer_addr().unwrap(), address);
-        let refusing = {
-            let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-            gone.local_addr().unwrap()
-        };
-        assert_eq!(reach(vec![refusing]).await.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-        assert!(reach(vec![]).await.is_err());
-    }
 }

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::address::{dialled, read_address, write_address};
 use super::allowed::Command;
 use super::board::{Board, Report, SHAPE_EVERY};
 use super::connection::{Access, Connection, Cost, Dial};
@@ -20,7 +21,7 @@ use super::layout::Layout;
 use super::node::{NodeSource, ask_shape};
 use super::pulse::Pulse;
 use super::reply::text;
-use super::shape::{Dials, read_address, write_address};
+use super::shape::Dials;
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Outlet, backoff, now, spawn};
@@ -260,14 +261,14 @@ pub(super) async fn ask_seed(
     access: &Access,
 ) -> Result<(Report, Dial, Option<String>), Trouble> {
     let deadline = Instant::now() + LONGEST_WAIT;
-    let dial = dial_of(seed, address_map)?;
+    let dial = dial_of_seed(seed, address_map)?;
     let (mut connection, text) = greet(&dial, access, deadline).await?;
     let info = Info::parse(&text);
     no_sentinel(&info, &dial)?;
     let peer = connection.peer().map(|peer| write_address(&peer.ip().to_string(), peer.port()));
     if info.is_clustered() {
         let shards = ask_shape(&mut connection, &mut false, deadline).await?;
-        return Ok((Report::Cluster { asked_host: dial.host.clone(), shards }, dial, peer));
+        return Ok((Report::Cluster { asked_host: dial.asked_host(), shards }, dial, peer));
     }
     let replicas = |info: &Info<'_>| {
         info.replicas.iter().map(|replica| (replica.host.to_owned(), replica.port)).collect()
@@ -277,8 +278,7 @@ pub(super) async fn ask_seed(
         None => Report::Standalone { primary: dial.clone(), replicas: replicas(&info) },
         Some((host, port)) => {
             // A replica as seed: its primary knows the others. Unreachable, it is still the primary.
-            let address = write_address(host, port);
-            let primary = dial_of(&address, address_map)?;
+            let primary = dial_of(host, port, address_map)?;
             let soon = deadline.min(Instant::now() + Duration::from_secs(2));
             let others = match greet(&primary, access, soon).await {
                 Ok((_, text)) => replicas(&Info::parse(&text)),
@@ -314,14 +314,30 @@ pub(super) fn no_sentinel(info: &Info<'_>, dial: &Dial) -> Result<(), Trouble> {
     Err(Trouble::broken(FaultKind::Malformed, message))
 }
 
-pub(super) fn dial_of(address: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {
-    let read = |text: &str| {
-        read_address(text).ok_or_else(|| {
-            Trouble::broken(FaultKind::Unreachable, format!("'{text}' is no address: write host:port"))
-        })
-    };
-    let (host, port) = read(address)?;
+/// Where a seed is dialled: its own line of the map counts, the one for all announced addresses does not.
+pub(super) fn dial_of_seed(seed: &str, address_map: &BTreeMap<String, String>) -> Result<Dial, Trouble> {
+    let (host, port) = read(seed)?;
     let shown = write_address(&host, port);
     let (host, port) = address_map.get(&shown).map_or(Ok((host, port)), |mapped| read(mapped))?;
     Ok(Dial { shown, host, port })
+}
+
+/// Where an address that somebody announces is dialled.
+pub(super) fn dial_of(
+    host: &str,
+    port: u16,
+    address_map: &BTreeMap<String, String>,
+) -> Result<Dial, Trouble> {
+    let shown = write_address(host, port);
+    let place = dialled(address_map, Some(host), port, &shown);
+    let (host, port) = place.ok_or_else(|| no_address(&shown))?;
+    Ok(Dial { shown, host, port })
+}
+
+fn read(address: &str) -> Result<(String, u16), Trouble> {
+    read_address(address).ok_or_else(|| no_address(address))
+}
+
+fn no_address(text: &str) -> Trouble {
+    Trouble::broken(FaultKind::Unreachable, format!("'{text}' is no address: write host:port"))
 }

@@ -7,9 +7,10 @@ use headwater_engine::reading::{NodeHealth, Topology};
 
 use tokio::time::Instant;
 
+use super::address::{read_address, write_address};
 use super::board::Report;
 use super::connection::Dial;
-use super::shape::{Dials, ShardNumbers, Viewpoint, lay_out, read_address, write_address};
+use super::shape::{Dials, ShardNumbers, Viewpoint, lay_out};
 use super::spec::RedisSpec;
 use super::topology::{Host, SeenNode, SeenShard};
 

@@ -341,7 +341,7 @@ impl NodeSource {
             match ask_shape(connection, &mut self.shards_unknown, deadline).await {
                 Ok(shards) => {
                     self.lacks.end(reading, SHAPE);
-                    self.board.tell(Report::Cluster { asked_host: self.dial.host.clone(), shards });
+                    self.board.tell(Report::Cluster { asked_host: self.dial.asked_host(), shards });
                 }
                 Err(trouble) if trouble.ends_connection => return Err(trouble),
                 Err(trouble) => {

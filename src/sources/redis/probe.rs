@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::allowed::{Command, Release, acl_line};
 use super::connection::{Access, Connection, Cost, Dial};
-use super::discovery::{ask_seed, dial_of, no_sentinel};
+use super::discovery::{ask_seed, dial_of_seed, no_sentinel};
 use super::info::Info;
 use super::layout::Layout;
 use super::reply::{bytes, items, text};
@@ -85,7 +85,7 @@ pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
 
 async fn enter(seed: &str, spec: &RedisSpec, access: &Access) -> Result<(Dial, Connection, String), Trouble> {
     let deadline = Instant::now() + PATIENCE;
-    let dial = dial_of(seed, &spec.address_map)?;
+    let dial = dial_of_seed(seed, &spec.address_map)?;
     let mut connection = Connection::open(&dial, access, &Arc::new(Cost::default()), deadline).await?;
     let reply = connection.ask(Command::Info(&[]), deadline).await?;
     let info = text(&reply).map(|text| text.into_owned()).unwrap_or_default();

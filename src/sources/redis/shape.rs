@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_engine::reading::{Node, Shard, Topology};
 use headwater_engine::{RemoteText, Subject};
 
+use super::address::{dialled, write_address};
 use super::connection::Dial;
 use super::topology::{Host, SeenNode, SeenShard};
 
@@ -141,35 +142,9 @@ fn locate(view: Viewpoint<'_>, node: &SeenNode) -> (String, Option<Dial>) {
         Host::Unknown => None,
     };
     let address = write_address(host.or(node.ip.as_deref()).unwrap_or("unknown"), port);
-    let dial = match view.address_map.get(&address) {
-        Some(mapped) => read_address(mapped).map(|(host, port)| Dial { shown: address.clone(), host, port }),
-        None => host.filter(|_| port != 0).map(|host| Dial {
-            shown: address.clone(),
-            host: host.to_owned(),
-            port,
-        }),
-    };
+    let place = dialled(view.address_map, host, port, &address);
+    let dial = place.map(|(host, port)| Dial { shown: address.clone(), host, port });
     (address, dial)
-}
-
-/// `host:port`, with brackets around an IPv6 address.
-pub fn write_address(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-/// Host and port of `host:port`, `[v6]:port` or a bare host with Redis's own port.
-pub fn read_address(text: &str) -> Option<(String, u16)> {
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (host, rest) = rest.split_once(']')?;
-            (host, rest.strip_prefix(':').map_or(Some(6_379), |port| port.parse().ok())?)
-        }
-        None => match text.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') => (host, port.parse().ok()?),
-            _ => (text, 6_379),
-        },
-    };
-    (!host.is_empty()).then(|| (host.to_owned(), port))
 }
 
 #[cfg(test)]
@@ -264,17 +239,6 @@ mod tests {
             ]
         );
         assert_eq!(topology.shards[0].nodes.len(), 4);
-    }
-
-    #[test]
-    fn addresses_are_read_in_every_spelling() {
-        let read = |text: &str| read_address(text).map(|(host, port)| format!("{host} {port}"));
-        assert_eq!(read("10.0.0.1:7000").unwrap(), "10.0.0.1 7000");
-        assert_eq!(read("redis.example").unwrap(), "redis.example 6379");
-        assert_eq!(read("[::1]:7000").unwrap(), "::1 7000");
-        assert_eq!(read("::1").unwrap(), "::1 6379");
-        assert_eq!(read("host:seven"), None);
-        assert_eq!(read(":7000"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! TLS towards Redis: whom to trust, and what a failed handshake means.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_engine::reading::FaultKind;
@@ -7,37 +8,126 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
-use super::spec::TlsSpec;
+use super::connection::Dial;
+use super::spec::{ClientCertificate, TlsSpec};
 use super::trouble::Trouble;
-use crate::sources::tls_words::{self, Peer};
+use crate::sources::tls_words::{self, Certificate, Peer};
 
-/// Makes the connector that a target's nodes share.
-pub(super) fn connector(spec: &TlsSpec) -> Result<TlsConnector, Trouble> {
-    let provider = Arc::new(ring::default_provider());
-    let verifier: Arc<dyn ServerCertVerifier> = match spec.insecure {
-        true => Arc::new(AcceptAny(provider.clone())),
-        false => WebPkiServerVerifier::builder_with_provider(Arc::new(roots(spec)?), provider.clone())
-            .build()
-            .map_err(|error| {
-                tls_trouble(format!("no certificate authority to trust ({error}): set ca_file"))
-            })?,
-    };
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| tls_trouble(format!("TLS cannot be set up: {error}")))?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
+/// How a target's nodes are spoken to over TLS.
+pub(super) struct Tls {
+    /// What they share.
+    config: Arc<ClientConfig>,
+    /// Who checks their certificates; nobody where any is accepted.
+    verifier: Option<Arc<WebPkiServerVerifier>>,
+    /// Another name that their certificates may be for.
+    other_name: Option<String>,
+    /// The certificate that is shown to them, by its file.
+    shows: Option<PathBuf>,
 }
 
-/// A connector that accepts anyone, to find out whether a port speaks TLS at all; nothing is sent over it.
-pub(super) fn any_connector() -> Result<TlsConnector, Trouble> {
-    connector(&TlsSpec { ca_file: None, insecure: true })
+impl Tls {
+    /// Reads the certificates that a target names.
+    pub(super) fn of(spec: &TlsSpec) -> Result<Self, Trouble> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = match spec.insecure {
+            true => None,
+            false => {
+                let roots = Arc::new(roots(spec)?);
+                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+                Some(builder.build().map_err(|error| {
+                    tls_trouble(format!("no certificate authority to trust ({error}): set ca_file"))
+                })?)
+            }
+        };
+        let checks: Arc<dyn ServerCertVerifier> = match &verifier {
+            Some(verifier) => verifier.clone(),
+            None => Arc::new(AcceptAny(provider.clone())),
+        };
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| tls_trouble(format!("TLS cannot be set up: {error}")))?
+            .dangerous()
+            .with_custom_certificate_verifier(checks);
+        let config = match &spec.client {
+            None => config.with_no_client_auth(),
+            Some(client) => {
+                let (chain, key) = identity(client)?;
+                config.with_client_auth_cert(chain, key).map_err(|error| {
+                    let (cert, key) = (client.cert_file.display(), client.key_file.display());
+                    let message = match error {
+                        rustls::Error::InconsistentKeys(_) => {
+                            format!("client_key_file '{key}' does not belong to client_cert_file '{cert}': give its own key")
+                        }
+                        other => format!(
+                            "client_cert_file '{cert}' and client_key_file '{key}' cannot be used ({other}): give a PEM \
+                             certificate and its private key"
+                        ),
+                    };
+                    tls_trouble(message)
+                })?
+            }
+        };
+        Ok(Self {
+            config: Arc::new(config),
+            verifier,
+            other_name: spec.server_name.clone(),
+            shows: spec.client.as_ref().map(|client| client.cert_file.clone()),
+        })
+    }
+
+    /// How a node is spoken to and the name to ask it for. Its certificate may be for its own name or for the other
+    /// one; a bare address is told to nobody, so the other one is asked for instead.
+    pub(super) fn towards(&self, own: &str) -> Result<(TlsConnector, ServerName<'static>), Trouble> {
+        let own = server_name(own)?;
+        let (Some(other), Some(verifier)) = (&self.other_name, &self.verifier) else {
+            return Ok((TlsConnector::from(self.config.clone()), own));
+        };
+        let other = server_name(other)?;
+        let (asked, other) = match own {
+            ServerName::IpAddress(_) => (other, own),
+            _ => (own, other),
+        };
+        let mut config = (*self.config).clone();
+        let either = OrName { verifier: verifier.clone(), other };
+        config.dangerous().set_certificate_verifier(Arc::new(either));
+        Ok((TlsConnector::from(Arc::new(config)), asked))
+    }
+}
+
+fn server_name(name: &str) -> Result<ServerName<'static>, Trouble> {
+    ServerName::try_from(name.to_owned())
+        .map_err(|_| tls_trouble(format!("'{name}' cannot be the name of a certificate: correct it")))
+}
+
+/// One that accepts anyone, to find out whether a port speaks TLS at all; nothing is sent over it.
+pub(super) fn any() -> Option<Tls> {
+    Tls::of(&TlsSpec { insecure: true, ..TlsSpec::default() }).ok()
+}
+
+/// The client's certificate with those that lead to its authority, and its key.
+fn identity(
+    client: &ClientCertificate,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Trouble> {
+    let (cert, key) = (client.cert_file.display(), client.key_file.display());
+    let chain = CertificateDer::pem_file_iter(&client.cert_file)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| {
+            tls_trouble(format!("cannot read client_cert_file '{cert}': {error}; give a PEM file"))
+        })?;
+    if chain.is_empty() {
+        return Err(tls_trouble(format!("client_cert_file '{cert}' holds no certificate: give a PEM file")));
+    }
+    // The error of the reader may quote what it could not read, which may be the key.
+    let key = PrivateKeyDer::from_pem_file(&client.key_file).map_err(|_| {
+        tls_trouble(format!(
+            "client_key_file '{key}' cannot be read or holds no private key: give an unencrypted PEM file that we may read"
+        ))
+    })?;
+    Ok((chain, key))
 }
 
 fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
@@ -66,12 +156,24 @@ fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
 }
 
 /// What a failed handshake means; `None` when the other side does not seem to speak TLS.
-pub(super) fn handshake_trouble(error: &std::io::Error, address: &str, name: &str) -> Option<Trouble> {
+pub(super) fn handshake_trouble(
+    error: &std::io::Error,
+    dial: &Dial,
+    name: &str,
+    tls: &Tls,
+) -> Option<Trouble> {
     let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>())?;
+    let other = tls.other_name.as_ref().map(|other| format!("{name}' or '{other}"));
     let peer = Peer {
-        address: &format_args!("'{address}'"),
-        name,
-        name_fix: "give the name it was made for, or map the announced address to it with address_map",
+        address: &dial.named(),
+        name: other.as_deref().unwrap_or(name),
+        name_fix: "set server_name to a name that it is for, or map the announced address to such a name with address_map",
+        certificate: match &tls.shows {
+            None => Certificate::None(
+                "set client_cert_file and client_key_file, or --client-cert and --client-key",
+            ),
+            Some(path) => Certificate::Shown(path),
+        },
     };
     tls_words::explain(&peer, cause).map(tls_trouble)
 }
@@ -116,5 +218,49 @@ impl ServerCertVerifier for AcceptAny {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Accepts a certificate for a node's own name, and one for another name that all of them may have.
+#[derive(Debug)]
+struct OrName {
+    verifier: Arc<WebPkiServerVerifier>,
+    other: ServerName<'static>,
+}
+
+impl ServerCertVerifier for OrName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        stapled: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verify =
+            |name: &ServerName<'_>| self.verifier.verify_server_cert(certificate, chain, name, stapled, now);
+        verify(name).or_else(|error| verify(&self.other).map_err(|_| error))
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
     }
 }

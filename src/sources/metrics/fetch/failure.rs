@@ -7,7 +7,7 @@ use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 
 use super::{Address, fault};
-use crate::sources::tls_words::{self, Peer};
+use crate::sources::tls_words::{self, Certificate, Peer};
 
 /// Why no answer came.
 pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
@@ -91,6 +91,7 @@ fn of_tls(address: &Address, error: &rustls::Error) -> String {
         address,
         name: address.url().host_str().unwrap_or(""),
         name_fix: "write the name that it was made for in the url",
+        certificate: Certificate::None("put a proxy before it that has one, because pages are asked without"),
     };
     tls_words::explain(&peer, error)
         .unwrap_or_else(|| format!("{address} does not speak TLS: if it serves plain HTTP, write http://"))
