@@ -151,8 +151,32 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:4: 'insecure' = 'true' needs TLS: write the url with rediss://".to_owned(),
         ),
         (
+            &format!("{redis}server_name = \"a.example\"\n"),
+            "hw.toml:4: 'server_name' = 'a.example' needs TLS: write the url with rediss://".to_owned(),
+        ),
+        (
+            &format!("{}client_cert_file = \"Cargo.toml\"\n", redis.replace("redis://", "rediss://")),
+            "hw.toml:4: 'client_cert_file' = 'Cargo.toml' needs its key: write client_key_file beside it".to_owned(),
+        ),
+        (
+            &format!("{redis}address_map = {{ \"*\" = \"127.0.0.1:7001\" }}\n"),
+            "hw.toml:4: '127.0.0.1:7001' is not a host: write \"*\" = \"HOST\", each announced port is dialled there"
+                .to_owned(),
+        ),
+        (
+            &format!("{redis}proxy = \"socks5://me:hunter2@h:1\"\n"),
+            "hw.toml:4: 'proxy' = 'socks5://me:***@h:1' looks names up here, where those of the other side mean nothing: \
+             write socks5h://"
+                .to_owned(),
+        ),
+        (
+            &format!("{redis}sentinel_username = \"u\"\n"),
+            "hw.toml:1: a key of Sentinels without 'sentinel_master': write the name by which they know the primary"
+                .to_owned(),
+        ),
+        (
             "[[redis]]\nname = \"f\"\nurl = \"http://:s3cret@h\"\n",
-            "hw.toml:3: 'url' = 'http://:***@h' is not an address of Redis: write for example redis://10.0.0.1:6379, or rediss:// for TLS".to_owned(),
+            "hw.toml:3: 'url' = 'http://:***@h' is not an address of Redis: write for example redis://10.0.0.1:6379, rediss:// for TLS, redis+unix:///run/redis.sock, or redis+sentinel://10.0.0.1:26379/NAME".to_owned(),
         ),
         (
             "[[redis]]\nname = \"f\"\n",
@@ -401,7 +425,7 @@ fn a_bare_target_of_another_sort_is_refused() {
     };
     assert_eq!(
         refuse("localhost:6379"),
-        "command line: 'localhost:6379' is not a target: write redis://HOST:6379, rediss://HOST:6379 or http://HOST:8000/metrics"
+        "command line: 'localhost:6379' is not a target: write redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, redis+sentinel://HOST:26379/NAME or http://HOST:8000/metrics"
     );
     assert!(refuse("redis://u:hunter2@").contains("'redis://u:***@' is not an address of Redis"));
 }
@@ -509,5 +533,43 @@ fn wrong_imports_are_told() {
     ] {
         let complaint = complaints(&format!("[[graph]]\n{keys}\n")).join("\n");
         assert!(complaint.contains(told), "{keys}: {complaint}");
+    }
+}
+
+#[test]
+fn ways_to_targets_are_read_from_the_file_and_from_flags() {
+    let text = "proxy = \"socks5h://me:hunter2@jump:1080\"\n\
+                [[redis]]\nname = \"far\"\nurl = \"redis+sentinel://a,b:1/main\"\n\
+                address_map = { \"*\" = \"127.0.0.1\" }\n\
+                [[redis]]\nname = \"near\"\nurl = \"unix:///run/redis.sock\"\nproxy = \"none\"\n\
+                [[metrics]]\nurl = \"http://h:8000/metrics\"\n";
+    let config = Config::parse(text, "hw.toml").unwrap();
+    let [far, near] = &config.redis[..] else { panic!("two deployments") };
+    assert_eq!(
+        (&far.seeds[..], far.sentinel.as_ref().unwrap().primary.as_str()),
+        (&["a:26379".to_owned(), "b:1".to_owned()][..], "main")
+    );
+    assert_eq!(far.proxy.as_ref().unwrap().address(), "jump:1080");
+    assert_eq!((near.seeds[0].as_str(), near.proxy.is_none()), ("/run/redis.sock", true));
+    assert!(config.metrics[0].proxy.is_some());
+    assert!(!config.print().contains("hunter2") && config.print().contains("socks5h://me:***@jump:1080"));
+
+    let options = TargetOptions {
+        address_map: vec!["10.0.0.1:6379=127.0.0.1:7001".to_owned(), "*=127.0.0.1".to_owned()],
+        proxy: Some("socks5h://jump:1080".to_owned()),
+        ..TargetOptions::default()
+    };
+    let config =
+        from_targets(&["redis://h".to_owned(), "unix:///run/redis.sock".to_owned()], &options).unwrap();
+    assert_eq!(config.redis[0].address_map.len(), 2);
+    assert_eq!(config.redis[1].component.as_str(), "redis/run-redis.sock");
+    for (line, words) in [
+        ("10.0.0.1:6379", "has no '='"),
+        ("a:1=b", "'b' is not an address"),
+        ("*=b:1", "'b:1' is not a host"),
+    ] {
+        let options = TargetOptions { address_map: vec![line.to_owned()], ..TargetOptions::default() };
+        let said = from_targets(&["redis://h".to_owned()], &options).unwrap_err().to_string();
+        assert!(said.contains("--address-map") && said.contains(words), "{said}");
     }
 }

@@ -117,7 +117,7 @@ fn client(authority: &Authority, file: &str) -> ClientCertificate {
 /// The words of the fault of a target that shows this certificate.
 async fn refusal(server: &Server, authority: &Authority, client: Option<ClientCertificate>) -> String {
     let mut spec = tls_spec(tls_address(server), Some(&authority.path("ca.pem")));
-    spec.tls.as_mut().unwrap().client = client;
+    spec.tls.as_mut().expect("it was made with TLS").client = client;
     let (_target, mut readings) = watch(spec);
     readings.until_fault(&target(), FaultKind::Tls).await.message.as_str().to_owned()
 }

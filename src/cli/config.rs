@@ -17,7 +17,7 @@ pub(super) enum ConfigCommand {
     /// Print a commented example
     Init,
     /// Print the configuration as it takes effect, secrets as ***
-    Print(TargetArgs),
+    Print(Box<TargetArgs>),
     /// Print the JSON schema
     Schema,
     /// Check a file: every problem with its line and its fix
