@@ -1,6 +1,6 @@
 //! Searches for hot keys on real servers: they name the key, and leave nothing behind.
 //!
-//! HOTKEYS has no server here that knows it: its replies are read in the tests of its decoder.
+//! HOTKEYS has no server here that knows it: a stand-in answers what is documented.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,7 @@ use headwater::sources::redis::{RedisSpec, RedisTarget, SearchBudget};
 use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading, ScanState};
 use headwater_engine::slot::slot_of;
 use headwater_engine::{Kind, RemoteText, Subject};
+use headwater_test_support::stand_in::{StandIn, array, bulk, integer};
 use headwater_test_support::{Cluster, PATIENCE, Readings, Server, ServerRelease, node_at, wait_until};
 use tokio_util::sync::CancellationToken;
 
@@ -304,6 +305,117 @@ async fn counted_slots_name_the_key_that_is_alone_in_its_slot() {
         assert_eq!(search.slots[0].slot, first.slot);
         drop(load);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn monitor_ends_as_soon_as_the_node_stops_answering() {
+    let server = Server::start(&[]);
+    let load = Load::of(&server, 0, b"hot", b"cold");
+    let (target, mut readings) = watch(server.address());
+    let topology = target.discovered(PATIENCE).await.expect("the server is discovered");
+    let budget = SearchBudget { monitor: Duration::from_secs(2), ..SearchBudget::default() };
+    target.search(&topology.shards[0].subject, KeyMethod::Monitor, budget).expect("the shard is known");
+    wait_until("it listens", || listeners(&server) == 1);
+    server.pause();
+    let search = until_ended(&mut readings).await;
+    server.resume();
+    assert!(
+        matches!(&search.state, ScanState::Stopped(why) if why.as_str().contains("ended at once")),
+        "{:?}",
+        search.state
+    );
+    assert!(search.seconds < 2.0, "{}", search.seconds);
+    wait_until("nobody listens any more", || listeners(&server) == 0);
+    drop(load);
+}
+
+/// A primary of this release as INFO tells it; what is not asked of it here is unknown to it.
+fn stand_in(release: &str, hotkeys: impl Fn(&[String]) -> Vec<u8> + Send + Sync + 'static) -> StandIn {
+    let info = format!("{release}\r\nrun_id:1\r\nrole:master\r\ninstantaneous_ops_per_sec:120000\r\n");
+    StandIn::alone(move |words| match words[0].as_str() {
+        "INFO" => Some(bulk(&info)),
+        "HOTKEYS" => Some(hotkeys(words)),
+        "PING" => Some(b"+PONG\r\n".to_vec()),
+        _ => None,
+    })
+}
+
+/// HOTKEYS GET of Redis 8.6 in the form of its later releases, an array of one: user:7 has 70 % of the time.
+fn counted(is_active: bool) -> Vec<u8> {
+    let numbers = [
+        ("tracking-active", i64::from(is_active)),
+        ("sample-ratio", 24),
+        ("all-commands-all-slots-us", 24_000),
+        ("net-bytes-all-commands-all-slots", 48_000),
+        ("collection-start-time-unix-ms", 1_769_420_604_522),
+        ("collection-duration-ms", 1_500),
+    ];
+    let mut fields: Vec<_> =
+        numbers.iter().flat_map(|(name, number)| [bulk(name), integer(*number)]).collect();
+    fields.extend([bulk("by-cpu-time-us"), array(&[bulk("user:7"), integer(700), bulk("b"), integer(20)])]);
+    fields.extend([bulk("by-net-bytes"), array(&[bulk("user:7"), integer(1_000)])]);
+    array(&[array(&fields)])
+}
+
+async fn search_by_hotkeys(
+    server: &StandIn,
+) -> (RedisTarget, Readings, headwater::sources::redis::ScanHandle) {
+    let (target, readings) = watch(server.address());
+    let topology = target.discovered(PATIENCE).await.expect("the server is discovered");
+    let shard = &topology.shards[0].subject;
+    let handle =
+        target.search(shard, KeyMethod::Hotkeys, SearchBudget::default()).expect("the shard is known");
+    (target, readings, handle)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hotkeys_has_an_end_of_its_own_and_is_stopped_when_cancelled() {
+    let is_on = Arc::new(AtomicBool::new(false));
+    let server = stand_in("redis_version:8.6.0", move |words| match words[1].as_str() {
+        "START" => {
+            is_on.store(true, Ordering::Relaxed);
+            b"+OK\r\n".to_vec()
+        }
+        "GET" if is_on.load(Ordering::Relaxed) => counted(true),
+        "GET" => b"$-1\r\n".to_vec(),
+        _ => b"+OK\r\n".to_vec(),
+    });
+    let (_target, mut readings, handle) = search_by_hotkeys(&server).await;
+    let with_keys = |reading: &Reading| search_of(reading).is_some_and(|search| !search.keys.is_empty());
+    let reading = readings.until("keys are told", with_keys).await;
+    let first = &search_of(&reading).expect("it was just there").keys[0];
+    assert_eq!((first.key.as_str(), first.cpu_share, first.bytes_share), ("user:7", Some(0.7), Some(0.5)));
+    handle.cancel.cancel();
+    handle.task.await.expect("the search does not panic");
+    assert_eq!(server.asked("HOTKEYS START METRICS 2 CPU NET COUNT 32 DURATION 10 SAMPLE 24"), 1);
+    assert_eq!(
+        (server.asked("HOTKEYS START"), server.asked("HOTKEYS STOP"), server.asked("HOTKEYS RESET")),
+        (1, 1, 0)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_else_counts_is_read_and_left_alone() {
+    let server = stand_in("redis_version:8.6.0", |_| counted(true));
+    let (_target, mut readings, _handle) = search_by_hotkeys(&server).await;
+    let search = until_ended(&mut readings).await;
+    assert!(matches!(&search.state, ScanState::Stopped(why) if why.as_str().contains("somebody else")));
+    assert_eq!(search.keys[0].key.as_str(), "user:7");
+    for command in ["HOTKEYS START", "HOTKEYS STOP", "HOTKEYS RESET"] {
+        assert_eq!(server.asked(command), 0, "{command}");
+    }
+}
+
+/// The rows of Valkey's HOTKEYS are known from its pull request #3708 alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_valkey_counts_by_itself_and_is_only_read() {
+    let rows = || array(&[array(&[bulk("user:7"), integer(0), integer(60_000)])]);
+    let server = stand_in("redis_version:7.2.4\r\nvalkey_version:10.0.0", move |_| rows());
+    let (_target, mut readings, _handle) = search_by_hotkeys(&server).await;
+    let search = until_ended(&mut readings).await;
+    assert_eq!(search.state, ScanState::Complete);
+    assert_eq!((search.keys[0].key.as_str(), search.keys[0].operations_share), ("user:7", Some(0.5)));
+    assert_eq!((server.asked("HOTKEYS GET"), server.asked("HOTKEYS START")), (1, 0));
 }
 
 fn headwater(arguments: &[&str]) -> (Option<i32>, String) {

@@ -19,6 +19,9 @@ pub(super) enum KeysCommand {
     /// Scan for the biggest keys, within a budget of the server's CPU
     Big(big::BigArgs),
     /// Name the hottest keys in the gentlest way that the server offers; what slows it needs a flag
+    ///
+    /// Exit codes: 0 a way ran, 64 wrong arguments or configuration, 69 no target answered or no way that is allowed may
+    /// run.
     Hot(hot::HotArgs),
 }
 

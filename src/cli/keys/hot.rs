@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading};
+use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading, ScanState};
 use headwater_engine::{RemoteText, Subject, quantity};
 
 use super::scanning::is_shard;
@@ -109,7 +109,10 @@ pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
     if let Some(wanted) = args.shard.as_ref().filter(|_| answers.is_empty()) {
         return Err(Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", "))));
     }
-    let ran = answers.iter().any(|answer| answer.search.is_some());
+    let has_found = |search: &HotSearch| {
+        search.state == ScanState::Complete || !search.keys.is_empty() || !search.slots.is_empty()
+    };
+    let ran = answers.iter().filter_map(|answer| answer.search.as_ref()).any(has_found);
     answer(args.format, text(&answers, &passive, &permit, args.top), json(&answers, &passive, args.top))?;
     Ok(if ran { 0 } else { EXIT_UNAVAILABLE })
 }

@@ -20,7 +20,7 @@ use super::trouble::Trouble;
 const SLOT_STATS: &str = "cluster-slot-stats-enabled";
 
 /// How often the setting is asked for.
-const SETTING_EVERY: Duration = Duration::from_secs(300);
+const SETTING_EVERY: Duration = Duration::from_secs(60);
 
 /// What a node has been found to offer.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use headwater_engine::reading::KeyMethod;
 use tokio::time::Instant;
 
 /// How long a refusal stands.
-const REFUSED_FOR: Duration = Duration::from_secs(300);
+const REFUSED_FOR: Duration = Duration::from_secs(60);
 
 /// The shared state of one node.
 #[derive(Debug)]
