@@ -9,6 +9,7 @@ mod command;
 mod configuration;
 pub mod counters;
 mod exposition;
+mod fault;
 mod features;
 mod guard;
 mod link;
@@ -24,8 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
 use redis::RedisError;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -33,11 +32,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::cluster::Cluster;
 pub use self::cluster::require_server;
 pub use self::command::{LabArgs, run};
-use self::counters::{LabCounters, LinkCounters};
+use self::counters::{LabCounters, LinkCounters, ServerCounters};
+use self::fault::Window;
 use self::features::{HotPair, item_key, profile_key};
-use self::load::{Campaign, Load};
-use self::scenario::{Fault, Scenario};
-use self::service::Service;
+use self::load::Load;
+use self::scenario::{Scenario, Variant};
+use self::service::{Release, Service};
 
 /// What the link of each node carries, in bytes a second: 200 Mbit/s.
 pub const LINK_RATE: f64 = 25_000_000.0;
@@ -82,9 +82,14 @@ pub enum LabError {
     /// Nothing listens and yet no port is free.
     #[error("no free ports between 14000 and 32000 on 127.0.0.1: end what holds them and try again")]
     NoFreePorts,
-    /// `--surge` with another scenario than `healthy`.
-    #[error("scenario '{0}' has no '--surge': only 'healthy' has")]
-    NoSurge(String),
+    /// `--surge` or `--saving` with another scenario than `healthy`.
+    #[error("scenario '{scenario}' has no '{}': only 'healthy' has", .variant.suffix().trim())]
+    NoVariant {
+        /// The scenario.
+        scenario: String,
+        /// What it was to be.
+        variant: Variant,
+    },
     /// A server did not stay.
     #[error("redis-server on port {port} ended at once, '{last}': start it by hand to see why")]
     ServerEnded {
@@ -137,7 +142,7 @@ impl LabError {
     /// had, 1 for the rest.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoSurge(_) => 64,
+            Self::NoVariant { .. } => 64,
             Self::NoRedisServer
             | Self::OldRedisServer(_)
             | Self::NoFreePorts
@@ -180,7 +185,8 @@ pub struct Injection {
     pub slow_stage: Option<&'static str>,
 }
 
-/// Where the hot pair is, whether or not it becomes hot in this scenario.
+/// Where the hot pair is, whether or not it becomes hot in this scenario. Its shard is also the one that the seed
+/// draws for other faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HotKeys {
     /// The user's key.
@@ -200,6 +206,8 @@ struct Parts {
     service: Arc<Service>,
     load: Arc<Load>,
     pair: HotPair,
+    window: Option<Window>,
+    stop: CancellationToken,
 }
 
 /// Starts every part and waits until all listen; the fault's clock starts then.
@@ -210,16 +218,22 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     let shards = usize::from(options.shards);
     let cluster = Cluster::start(shards, LINK_RATE, &stop).await?;
     features::write_all(&cluster, shards, options.seed).await?;
+    let pair = HotPair::draw(options.seed, shards);
+    let window = fault::prepare(&cluster, pair.shard, &options).await?;
     cluster.forget_slow_commands().await?;
     let nodes: Vec<_> = cluster.nodes().iter().map(|node| node.announced).collect();
     let seeds = nodes.iter().map(ToString::to_string).collect();
     let (service, service_at) = Service::start(seeds, stop.clone()).await?;
+    service.deploy(Release { kept_until: window, ..Release::default() });
     let (load, load_at) =
         Load::start(service_at, f64::from(options.rate), options.seed, stop.clone()).await?;
     let config = configuration::configuration(&nodes[..2], service_at, load_at);
-    let pair = HotPair::draw(options.seed, shards);
     let at = options.at;
-    let parts = Arc::new(Parts { options, cluster, service, load, pair });
+    if let Some(window) = window {
+        // Its end was set before all this was done; nobody is told that everything listens before its time.
+        window.until(at).await;
+    }
+    let parts = Arc::new(Parts { options, cluster, service, load, pair, window, stop: stop.clone() });
     let (tell, injected) = watch::channel(None);
     let (injecting, ended) = (Arc::clone(&parts), stop.clone());
     let inject = Arc::new(Notify::new());
@@ -230,7 +244,7 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
             () = tokio::time::sleep(at) => {}
             () = asked.notified() => {}
         }
-        let injection = injecting.inject().await;
+        let injection = fault::inject(&injecting).await;
         tell.send_replace(Some(injection));
     });
     Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop: guard, inject, fault })
@@ -261,6 +275,11 @@ impl Lab {
             service: self.parts.service.counters(),
             load: self.parts.load.counters(),
         }
+    }
+
+    /// What the Redis servers counted so far, in the order of the links.
+    pub async fn servers(&self) -> Result<Vec<ServerCounters>, LabError> {
+        self.parts.cluster.counters().await
     }
 
     /// Where the hot pair is.
@@ -301,43 +320,5 @@ impl Lab {
             Ok(parts) => parts.cluster.stop().await,
             Err(_) => Ok(()),
         }
-    }
-}
-
-impl Parts {
-    async fn inject(&self) -> Injection {
-        let mut random = StdRng::seed_from_u64(self.options.seed ^ 0xfa17);
-        let mut slow_stage = None;
-        let sentence = match self.options.scenario.fault {
-            Fault::None => "nothing happens".to_owned(),
-            Fault::Surge(times) => {
-                self.load.surge(times);
-                format!("users come {times} times as often")
-            }
-            Fault::HotPair { bytes, load, item_share } => {
-                let pair = self.pair;
-                let capacity = LINK_RATE / bytes as f64;
-                let rate = capacity * random.random_range(load.0..=load.1);
-                let written =
-                    features::write_big_profile(&self.cluster, pair, bytes, self.options.seed).await;
-                self.load.begin(Campaign { pair, rate, item_share });
-                let (profile, item) = (profile_key(pair.user), item_key(pair.item));
-                let address = self.cluster.nodes()[pair.shard].announced;
-                let failed = written.err().map_or_else(String::new, |error| format!(" ({error})"));
-                format!(
-                    "{profile} has {bytes} bytes now{failed} and is read {rate:.1} times a second with {item}; \
-                     both are on the shard of {address}, whose link carries \
-                     {capacity:.1} of them a second"
-                )
-            }
-            Fault::SlowStage { stages, milliseconds } => {
-                let stage = stages[random.random_range(0..stages.len())];
-                let by = random.random_range(milliseconds.0..=milliseconds.1);
-                self.service.slow_down(stage, Duration::from_secs_f64(by / 1_000.0));
-                slow_stage = Some(stage);
-                format!("stage {stage} takes {by:.0} ms longer")
-            }
-        };
-        Injection { at: Instant::now(), sentence, slow_stage }
     }
 }

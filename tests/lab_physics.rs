@@ -8,8 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater::lab::counters::LabCounters;
-use headwater::lab::scenario::Scenario;
+use headwater::lab::counters::{LabCounters, ServerCounters};
+use headwater::lab::scenario::{SCENARIOS, Scenario, Variant};
 use headwater::lab::{self, Injection, Lab, LabOptions};
 use headwater_engine::histogram::Histogram;
 use headwater_test_support::wait_until;
@@ -36,11 +36,40 @@ struct Span {
     seconds: f64,
     before: LabCounters,
     after: LabCounters,
+    servers_before: Vec<ServerCounters>,
+    servers: Vec<ServerCounters>,
 }
 
 impl Span {
-    fn of(before: LabCounters, after: LabCounters) -> Self {
-        Self { seconds: (after.at - before.at).as_secs_f64(), before, after }
+    /// What happens from now on for so long.
+    async fn of(lab: &Lab, length: Duration) -> Self {
+        let servers_before = lab.servers().await.expect("every server answers");
+        let before = lab.counters();
+        tokio::time::sleep(length).await;
+        let after = lab.counters();
+        let servers = lab.servers().await.expect("every server answers");
+        Self { seconds: (after.at - before.at).as_secs_f64(), before, after, servers_before, servers }
+    }
+
+    /// By how much a counter of one server rose.
+    fn rise(&self, node: usize, counter: fn(&ServerCounters) -> u64) -> u64 {
+        counter(&self.servers[node]) - counter(&self.servers_before[node])
+    }
+
+    /// The same over all servers.
+    fn rise_of_all(&self, counter: fn(&ServerCounters) -> u64) -> u64 {
+        (0..self.servers.len()).map(|node| self.rise(node, counter)).sum()
+    }
+
+    /// Share of a core that the main thread of one server used.
+    fn cpu(&self, node: usize) -> f64 {
+        (self.servers[node].cpu - self.servers_before[node].cpu) / self.seconds
+    }
+
+    /// The mean of a histogram of the service over this span, in seconds.
+    fn mean_of(&self, histogram: fn(&LabCounters) -> &Histogram) -> f64 {
+        let since = histogram(&self.after).since(histogram(&self.before)).expect("one service");
+        since.mean().unwrap_or(0.0)
     }
 
     /// Share of a link that was used.
@@ -95,13 +124,13 @@ struct Seen {
 
 fn observe(
     scenario: &str,
-    surge: bool,
+    variant: Variant,
     options: fn(LabOptions) -> LabOptions,
     good: fn(&Span) -> bool,
 ) -> Seen {
     runtime().block_on(async {
-        let scenario = Scenario::find(scenario, surge).expect("a scenario of the table");
-        let options = options(LabOptions { at: 2 * LONGEST_WAIT, ..LabOptions::new(scenario) });
+        let scenario = Scenario::find(scenario, variant).expect("a scenario of the table");
+        let options = options(LabOptions { at: 4 * LONGEST_WAIT, ..LabOptions::new(scenario) });
         let lab = lab::start(options).await.expect("the lab starts");
         let healthy = first_good(&lab, is_healthy).await;
         lab.inject_now();
@@ -117,9 +146,7 @@ fn observe(
 async fn first_good(lab: &Lab, good: fn(&Span) -> bool) -> Span {
     let deadline = Instant::now() + LONGEST_WAIT;
     loop {
-        let before = lab.counters();
-        tokio::time::sleep(WINDOW).await;
-        let span = Span::of(before, lab.counters());
+        let span = Span::of(lab, WINDOW).await;
         if good(&span) || Instant::now() > deadline {
             return span;
         }
@@ -148,7 +175,7 @@ fn assert_healthy(span: &Span) {
 fn a_hot_shard_fills_one_link_and_nothing_else() {
     let _alone = alone();
     let options = |options| LabOptions { shards: 3, seed: 5, ..options };
-    let seen = observe("hot-shard", false, options, |span| span.p99() > 1.0 && span.errors() > 0);
+    let seen = observe("hot-shard", Variant::Plain, options, |span| span.p99() > 1.0 && span.errors() > 0);
     assert_healthy(&seen.healthy);
     let Span { after, .. } = &seen.faulty;
     let used = seen.faulty.utilisation(seen.hot_node);
@@ -172,8 +199,9 @@ fn a_hot_shard_fills_one_link_and_nothing_else() {
 fn a_surge_is_served() {
     let _alone = alone();
     let options = |options| LabOptions { shards: 3, seed: 6, ..options };
-    let seen =
-        observe("healthy", true, options, |span| span.originals_per_second() > 200.0 && is_healthy(span));
+    let seen = observe("healthy", Variant::Surge, options, |span| {
+        span.originals_per_second() > 200.0 && is_healthy(span)
+    });
     assert_healthy(&seen.healthy);
     assert_healthy(&seen.faulty);
     let times = seen.faulty.originals_per_second() / seen.healthy.originals_per_second();
@@ -186,7 +214,7 @@ fn a_surge_is_served() {
 fn a_slow_stage_of_ones_own_leaves_every_dependency_as_it_was() {
     let _alone = alone();
     let options = |options| LabOptions { shards: 3, seed: 7, ..options };
-    let seen = observe("slow-ranker", false, options, |span| span.p99() > 0.5);
+    let seen = observe("slow-ranker", Variant::Plain, options, |span| span.p99() > 0.5);
     assert_healthy(&seen.healthy);
     let stage = seen.injection.slow_stage.expect("a slow stage");
     assert!(seen.faulty.p99() > 0.5, "p99 {}", seen.faulty.p99());
@@ -199,11 +227,101 @@ fn a_slow_stage_of_ones_own_leaves_every_dependency_as_it_was() {
 }
 
 #[test]
+fn a_herd_stalls_one_server_and_leaves_the_service_without_features() {
+    let _alone = alone();
+    // The second of expiry is set beforehand; until then it is healthy.
+    let options = |options| LabOptions { shards: 3, seed: 8, at: Duration::from_secs(20), ..options };
+    let seen = observe("expiry-herd", Variant::Plain, options, |span| {
+        span.p99() > 0.5 && span.rise_of_all(|server| server.expired) > 0
+    });
+    assert_healthy(&seen.healthy);
+    assert_eq!(seen.healthy.rise_of_all(|server| server.expired), 0);
+    assert_eq!(seen.healthy.rise_of_all(|server| server.misses), 0);
+    let (span, node) = (&seen.faulty, seen.hot_node);
+    assert!(span.rise(node, |server| server.expired) > 50_000, "{:?}", span.servers);
+    assert!(span.rise(node, |server| server.expiry_cut_short) > 10, "{:?}", span.servers);
+    assert!(span.rise(node, |server| server.misses) > 50, "{:?}", span.servers);
+    assert!(span.p99() > 0.5, "p99 {}", span.p99());
+    assert_eq!(span.errors(), 0);
+    assert!(span.mean("feature_load") > 0.7 * span.requests().mean().expect("requests"));
+    // Neither the link nor Redis' own answers make that.
+    assert!(span.mean_of(|counters| &counters.service.redis) < 0.05);
+    for other in (0..span.servers.len()).filter(|other| *other != node) {
+        assert!(span.utilisation(other) < 0.3);
+    }
+    for other in (0..3).filter(|other| *other != node) {
+        assert_eq!(span.rise(other, |server| server.expired), 0);
+        assert_eq!(span.rise(other, |server| server.misses), 0);
+    }
+}
+
+#[test]
+fn a_client_that_reads_across_slots_is_refused_and_so_are_its_callers() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 9, ..options };
+    let seen = observe("cross-slot", Variant::Plain, options, |span| span.errors() > 20);
+    assert_healthy(&seen.healthy);
+    assert_eq!(seen.healthy.rise_of_all(|server| server.cross_slot), 0);
+    let refused = seen.faulty.rise_of_all(|server| server.cross_slot);
+    assert!(refused > 20, "{refused}");
+    let share = seen.faulty.errors() as f64 / seen.faulty.requests().count;
+    assert!((0.1..0.5).contains(&share), "{share} of the answers are errors");
+    assert!(seen.faulty.p99() < 0.25, "p99 {}", seen.faulty.p99());
+}
+
+#[test]
+fn a_pool_whose_connections_are_kept_starves_while_every_shard_is_idle() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 10, ..options };
+    let seen = observe("pool-starved", Variant::Plain, options, |span| span.p99() > 1.0);
+    assert_healthy(&seen.healthy);
+    let span = &seen.faulty;
+    assert!(span.p99() > 1.0, "p99 {}", span.p99());
+    assert!(span.after.service.pool_waiting > 20, "{}", span.after.service.pool_waiting);
+    assert!(span.mean_of(|counters| &counters.service.pool_wait) > 0.4);
+    // Idle in all three senses: their answers, their links, their processors.
+    assert!(span.mean_of(|counters| &counters.service.redis) < 0.02);
+    for node in 0..span.servers.len() {
+        assert!(span.utilisation(node) < 0.3 && span.cpu(node) < 0.3, "node {node}");
+    }
+    assert!(span.after.service.queue_waiting < 64);
+}
+
+#[test]
+fn a_small_snapshot_is_not_felt() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 11, ..options };
+    let seen = observe("healthy", Variant::Saving, options, |span| {
+        is_healthy(span) && span.rise_of_all(|server| server.forks) > 0
+    });
+    assert_healthy(&seen.healthy);
+    assert_healthy(&seen.faulty);
+    assert!(seen.faulty.rise(seen.hot_node, |server| server.forks) > 0);
+}
+
+#[test]
+#[ignore = "needs 6 GB of free memory: scripts/lab-seeds runs it"]
+fn forks_of_two_gigabytes_are_felt() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 12, ..options };
+    let seen = observe("fork-stall", Variant::Plain, options, |span| {
+        span.rise_of_all(|server| server.forks) > 0 && span.p99() > 0.1
+    });
+    assert_healthy(&seen.healthy);
+    let (span, node) = (&seen.faulty, seen.hot_node);
+    assert!(span.servers[node].memory > 2_000_000_000, "{:?}", span.servers);
+    assert!(span.rise(node, |server| server.forks) > 1);
+    assert!(span.servers[node].last_fork > 0.02, "{:?}", span.servers);
+    let slower = span.p99() / seen.healthy.p99();
+    assert!(slower > 1.2, "p99 {} and {} before", span.p99(), seen.healthy.p99());
+}
+
+#[test]
 fn the_configuration_does_not_tell_the_scenario() {
     let _alone = alone();
-    let config = |name, surge| {
+    let config = |name, variant| {
         runtime().block_on(async {
-            let scenario = Scenario::find(name, surge).expect("a scenario of the table");
+            let scenario = Scenario::find(name, variant).expect("a scenario of the table");
             let options = LabOptions { at: Duration::ZERO, shards: 3, ..LabOptions::new(scenario) };
             let lab = lab::start(options).await.expect("the lab starts");
             lab.injected().await.expect("the fault comes");
@@ -212,10 +330,11 @@ fn the_configuration_does_not_tell_the_scenario() {
             config
         })
     };
-    let first = config("healthy", false);
+    let first = config("healthy", Variant::Plain);
     assert!(first.contains("redis://127.0.0.1:PORT"), "{first}");
-    for (name, surge) in [("healthy", true), ("hot-shard", false), ("slow-ranker", false)] {
-        assert_eq!(config(name, surge), first, "{name}");
+    let is_small = |scenario: &&Scenario| scenario.name != "fork-stall" && scenario.name != "healthy";
+    for scenario in SCENARIOS.iter().filter(is_small) {
+        assert_eq!(config(scenario.name, scenario.variant), first, "{}", scenario.name);
     }
 }
 
@@ -282,7 +401,7 @@ fn nothing_is_left_of_a_lab_however_it_ends() {
 fn a_lab_that_is_dropped_is_gone() {
     let _alone = alone();
     runtime().block_on(async {
-        let healthy = Scenario::find("healthy", false).expect("a scenario of the table");
+        let healthy = Scenario::find("healthy", Variant::Plain).expect("a scenario of the table");
         let lab =
             lab::start(LabOptions { shards: 3, ..LabOptions::new(healthy) }).await.expect("the lab starts");
         let folder = lab.folder().to_owned();

@@ -12,7 +12,7 @@ use super::record::{report, show_tape};
 use super::triage::{PassArgs, pass};
 use super::tui::{LeadArgs, ScreenArgs, end, live_feed};
 use crate::config::Config;
-use crate::lab::scenario::SCENARIOS;
+use crate::lab::scenario::{SCENARIOS, Scenario, Variant};
 use crate::lab::{self, LabError, LabOptions};
 use crate::recording::Tape;
 use crate::tui::terminal::is_terminal;
@@ -58,9 +58,7 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     args.lead.need_screen(args.has_screen())?;
     // A demo starts from nothing and leaves nothing behind, unless a file was named.
     args.pass.healthy.no_baselines |= args.pass.healthy.baselines.is_none();
-    let scenario = SCENARIOS
-        .iter()
-        .find(|scenario| scenario.name == args.scenario && !scenario.surge)
+    let scenario = Scenario::find(&args.scenario, Variant::Plain)
         .ok_or_else(|| Failure::usage(format_args!("no scenario '{}'", args.scenario)))?;
     if let Err(error) = lab::require_server().await {
         return without_lab(error, &args).await;

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::LabError;
+use super::counters::ServerCounters;
 use super::guard::Guard;
 use super::link::{Link, Relay};
 use super::ports::free_ports;
@@ -27,6 +28,9 @@ const STARTS: usize = 3;
 
 /// How long a server may take to leave after SIGTERM, before it is killed.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
+
+/// How long a server may take to answer the lab itself.
+const LONGEST_ANSWER: Duration = Duration::from_secs(10);
 
 /// Redis logs commands that ran longer than this many microseconds: most GETs of 1.8 MB do (66 to 264 were measured),
 /// a GET of 2 KB (1 to 16) does only when the processor was taken from it.
@@ -121,6 +125,25 @@ impl Cluster {
             admin(&mut node.connect().await?, &["SLOWLOG", "RESET"]).await?;
         }
         Ok(())
+    }
+
+    /// Where the server of a shard's primary writes its log.
+    pub(super) fn log_of_primary(&self, shard: usize) -> PathBuf {
+        self.nodes[shard].folder.join("redis.log")
+    }
+
+    /// What every server counted, in the order of nodes, asked past their links.
+    pub(super) async fn counters(&self) -> Result<Vec<ServerCounters>, LabError> {
+        let mut all = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            all.push(ServerCounters::read(&admin(&mut node.connect().await?, &["INFO", "all"]).await?));
+        }
+        Ok(all)
+    }
+
+    /// The links of both nodes of a shard.
+    pub(super) fn links(&self, shard: usize) -> impl Iterator<Item = &Link> {
+        self.nodes.iter().filter(move |node| node.shard == shard).map(|node| &*node.link)
     }
 
     /// Ends every server and removes the folder.
@@ -221,7 +244,10 @@ impl Node {
     async fn connect(&self) -> Result<MultiplexedConnection, LabError> {
         let failed = |error| LabError::redis(&format!("connecting to 127.0.0.1:{}", self.port), error);
         let client = redis::Client::open(("127.0.0.1", self.port)).map_err(failed)?;
-        let settings = AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(10)));
+        // A server that forks or expires a herd keeps the lab waiting as it keeps everybody.
+        let settings = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(LONGEST_ANSWER))
+            .set_response_timeout(Some(LONGEST_ANSWER));
         client.get_multiplexed_async_connection_with_config(&settings).await.map_err(failed)
     }
 

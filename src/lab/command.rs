@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use super::scenario::{SCENARIOS, Scenario};
+use super::scenario::{SCENARIOS, Scenario, Variant};
 use super::{DEFAULT_RATE, Lab, LabError, LabOptions, start};
 use crate::cli::{interrupted, span};
 
@@ -19,6 +19,9 @@ pub struct LabArgs {
     /// With `healthy`: at the fault's second users come 2.5 times as often, and the parts can serve them
     #[arg(long)]
     pub surge: bool,
+    /// With `healthy`: from the fault's second on, one shard saves a small snapshot now and then
+    #[arg(long, conflicts_with = "surge")]
+    pub saving: bool,
     /// Write Headwater's configuration to this file once everything listens
     #[arg(long, value_name = "FILE")]
     pub config_out: Option<PathBuf>,
@@ -41,8 +44,13 @@ pub struct LabArgs {
 
 /// Runs a lab for the command line: says where things are on `out`, and the truth at its time on `err`.
 pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
-    let scenario =
-        Scenario::find(&args.scenario, args.surge).ok_or_else(|| LabError::NoSurge(args.scenario.clone()))?;
+    let variant = match (args.surge, args.saving) {
+        (true, _) => Variant::Surge,
+        (_, true) => Variant::Saving,
+        _ => Variant::Plain,
+    };
+    let scenario = Scenario::find(&args.scenario, variant)
+        .ok_or_else(|| LabError::NoVariant { scenario: args.scenario.clone(), variant })?;
     let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
     let mut ended = std::pin::pin!(interrupted());
     let lab = tokio::select! {
@@ -109,6 +117,6 @@ fn write_config(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn scenario_names() -> Vec<PossibleValue> {
-    let plain = SCENARIOS.iter().filter(|scenario| !scenario.surge);
+    let plain = SCENARIOS.iter().filter(|scenario| scenario.variant == Variant::Plain);
     plain.map(|scenario| PossibleValue::new(scenario.name).help(scenario.about)).collect()
 }

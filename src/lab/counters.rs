@@ -63,6 +63,49 @@ pub struct ServiceCounters {
     pub refused: u64,
     /// Values of 512 KiB and more that were read from Redis.
     pub big_reads: u64,
+    /// How long it took to compute features that Redis did not have, in seconds.
+    pub computed: Histogram,
+}
+
+/// What one Redis server counted, by its own INFO past its link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ServerCounters {
+    /// Keys that expired.
+    pub expired: u64,
+    /// Expiry cycles that used up their time.
+    pub expiry_cut_short: u64,
+    /// Look-ups of keys that were not there.
+    pub misses: u64,
+    /// Commands refused because their keys lie in different slots.
+    pub cross_slot: u64,
+    /// Forks.
+    pub forks: u64,
+    /// How long the last fork took, in seconds.
+    pub last_fork: f64,
+    /// Seconds of a core that the main thread used.
+    pub cpu: f64,
+    /// Bytes of data.
+    pub memory: u64,
+}
+
+impl ServerCounters {
+    /// Reads them out of INFO's text; what is not there is 0.
+    pub(super) fn read(info: &str) -> Self {
+        let field = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = |name: &str| field(name).and_then(|text| text.trim().parse::<f64>().ok()).unwrap_or(0.0);
+        let count = |name: &str| number(name) as u64;
+        let refused = field("errorstat_CROSSSLOT").and_then(|text| text.strip_prefix("count="));
+        Self {
+            expired: count("expired_keys"),
+            expiry_cut_short: count("expired_time_cap_reached_count"),
+            misses: count("keyspace_misses"),
+            cross_slot: refused.and_then(|text| text.trim().parse().ok()).unwrap_or(0),
+            forks: count("total_forks"),
+            last_fork: number("latest_fork_usec") / 1e6,
+            cpu: number("used_cpu_user_main_thread") + number("used_cpu_sys_main_thread"),
+            memory: count("used_memory"),
+        }
+    }
 }
 
 /// What the load generator counted.
@@ -76,4 +119,23 @@ pub struct LoadCounters {
     pub successes: u64,
     /// Attempts that the client gave up on.
     pub timeouts: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_read_by_its_own_words() {
+        let info = "# Stats\r\nexpired_keys:7\r\nlatest_fork_usec:75055\r\nused_memory:972\r\n\
+                    used_memory_human:1K\r\nerrorstat_CROSSSLOT:count=12\r\n";
+        let expected = ServerCounters {
+            expired: 7,
+            cross_slot: 12,
+            last_fork: 0.075_055,
+            memory: 972,
+            ..Default::default()
+        };
+        assert_eq!(ServerCounters::read(info), expected);
+    }
 }

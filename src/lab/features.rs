@@ -19,6 +19,9 @@ const PROFILE_BYTES: usize = 2_000;
 /// Usual size of an item's features.
 const ITEM_BYTES: usize = 1_000;
 
+/// How the key of a profile begins.
+const PROFILE: &str = "user:profile:";
+
 /// Keys that are written in one round trip.
 const WRITTEN_AT_ONCE: usize = 200;
 
@@ -35,7 +38,7 @@ pub(super) struct HotPair {
 
 /// The key of a user's profile.
 pub(super) fn profile_key(user: u32) -> String {
-    format!("user:profile:{user}")
+    format!("{PROFILE}{user}")
 }
 
 /// The key of an item's features.
@@ -61,6 +64,27 @@ impl HotPair {
             }
         }
     }
+}
+
+/// A feature's value as its feature job computes it.
+pub(super) fn computed(key: &str) -> Vec<u8> {
+    let bytes = if key.starts_with(PROFILE) { PROFILE_BYTES } else { ITEM_BYTES };
+    value(bytes, &mut StdRng::seed_from_u64(u64::from(slot_of(key.as_bytes()))))
+}
+
+/// Every feature's key on a shard.
+pub(super) fn keys_of_shard(shard: usize, shards: usize) -> impl Iterator<Item = String> {
+    on_shard((0..USERS).map(profile_key).chain((0..ITEMS).map(item_key)), shard, shards)
+}
+
+/// Those of some keys that lie on a shard when so many share all slots.
+pub(super) fn on_shard(
+    keys: impl Iterator<Item = String>,
+    shard: usize,
+    shards: usize,
+) -> impl Iterator<Item = String> {
+    let (first, last) = slots_of_shard(shard, shards);
+    keys.filter(move |key| (first..=last).contains(&slot_of(key.as_bytes())))
 }
 
 /// Text like serialised features: it has the length that was asked for and does not repeat.

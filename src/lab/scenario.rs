@@ -7,14 +7,36 @@ use std::time::Duration;
 pub struct Scenario {
     /// What users write.
     pub name: &'static str,
-    /// Whether this is the row for `--surge`.
-    pub surge: bool,
+    /// Which form of it this is.
+    pub variant: Variant,
     /// One line for help.
     pub about: &'static str,
     /// What is done at the fault's second.
     pub fault: Fault,
     /// What a diagnosis should say.
     pub expected: Expected,
+}
+
+/// A form of a scenario: the plain one, or with what its option adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// As its name says.
+    Plain,
+    /// `--surge`: more users.
+    Surge,
+    /// `--saving`: a small snapshot now and then.
+    Saving,
+}
+
+impl Variant {
+    /// What follows the scenario's name where it is written: ` --surge`, or nothing.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Surge => " --surge",
+            Self::Saving => " --saving",
+        }
+    }
 }
 
 /// What is done to the parts at the fault's second.
@@ -41,6 +63,39 @@ pub enum Fault {
         /// Shortest and longest delay in milliseconds.
         milliseconds: RangeInclusiveF64,
     },
+    /// On one shard, which the seed draws, everything expires in one second, at the fault and at every end of a
+    /// window after it; what the service then misses it computes anew, and keeps until the window's end as well.
+    ExpiryHerd {
+        /// Keys of other services that expire with the first window; with each later one half as many do. Redis
+        /// hurries only while most of what it samples has expired, so keys of later windows must be fewer.
+        keys: usize,
+        /// How many windows have such keys.
+        windows: u32,
+        /// Length of a window.
+        every: Duration,
+    },
+    /// The service's new client reads a request's keys with one command wherever they lie, which a cluster refuses;
+    /// it serves this share of the requests, and the seed draws one.
+    ReadsTogether {
+        /// Least and greatest share.
+        share: RangeInclusiveF64,
+    },
+    /// The service's new code keeps a Redis connection for longer than its reads need, so long that the requests ask
+    /// for this multiple of what the pool can serve; the seed draws one.
+    HeldConnections {
+        /// Least and greatest multiple.
+        load: RangeInclusiveF64,
+    },
+    /// One shard, which the seed draws, holds so much data beside its features and saves a snapshot again and again.
+    Snapshots {
+        /// Bytes of data, written before anybody looks.
+        bytes: usize,
+        /// After how long the child that saves is killed, as by a host that has too little memory for both; `None`
+        /// where it may end.
+        killed_after: Option<Duration>,
+        /// The pause between the end of one snapshot and the next.
+        pause: Duration,
+    },
 }
 
 /// A closed range that can stand in a constant table.
@@ -61,7 +116,7 @@ pub struct Expected {
 /// The first suspect that is expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Suspect {
-    /// The subject; `redis/features#HOT` stands for the hot pair's shard, `*` for any text.
+    /// The subject; `redis/features#DRAWN` stands for the shard that the seed draws, `*` for any text.
     pub subject: &'static str,
     /// The id of the rule that convicts it.
     pub rule: &'static str,
@@ -74,32 +129,39 @@ const UNKNOWN: &[&str] = &["gpu/ranker"];
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "healthy",
-        surge: false,
+        variant: Variant::Plain,
         about: "nothing happens",
         fault: Fault::None,
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
     },
     Scenario {
         name: "healthy",
-        surge: true,
+        variant: Variant::Surge,
         about: "users come 2.5 times as often, and the parts can serve them",
         fault: Fault::Surge(2.5),
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
     },
     Scenario {
+        name: "healthy",
+        variant: Variant::Saving,
+        about: "one shard saves a snapshot of 20 MB now and then",
+        fault: Fault::Snapshots { bytes: 20_000_000, killed_after: None, pause: Duration::from_secs(8) },
+        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+    },
+    Scenario {
         name: "hot-shard",
-        surge: false,
+        variant: Variant::Plain,
         about: "a profile of 1.8 MB and a campaign fill the link of one Redis shard",
         fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.3 },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features#HOT", rule: "shard-bandwidth" }),
+            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "shard-bandwidth" }),
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
         },
     },
     Scenario {
         name: "slow-ranker",
-        surge: false,
+        variant: Variant::Plain,
         about: "the service's own code before or after the model takes most of a second longer",
         fault: Fault::SlowStage { stages: &["pre", "post"], milliseconds: RangeInclusiveF64(600.0, 900.0) },
         expected: Expected {
@@ -108,23 +170,71 @@ pub const SCENARIOS: &[Scenario] = &[
             unknown: UNKNOWN,
         },
     },
+    Scenario {
+        name: "expiry-herd",
+        variant: Variant::Plain,
+        about: "everything on one Redis shard expires in the same second, every 24 s, and is computed anew",
+        fault: Fault::ExpiryHerd { keys: 400_000, windows: 3, every: Duration::from_secs(24) },
+        expected: Expected {
+            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "expiry-herd" }),
+            innocent: &["redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
+        name: "cross-slot",
+        variant: Variant::Plain,
+        about: "a new client of the service reads keys of different slots with one command",
+        fault: Fault::ReadsTogether { share: RangeInclusiveF64(0.2, 0.4) },
+        expected: Expected {
+            first: Some(Suspect { subject: "redis/features*", rule: "cross-slot" }),
+            innocent: &["queue/ranker"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
+        name: "pool-starved",
+        variant: Variant::Plain,
+        about: "new code of the service keeps its Redis connections for longer than it needs them",
+        fault: Fault::HeldConnections { load: RangeInclusiveF64(1.1, 1.3) },
+        expected: Expected {
+            first: Some(Suspect { subject: "service/ranker", rule: "pool-starved" }),
+            innocent: &["redis/features", "redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
+        name: "fork-stall",
+        variant: Variant::Plain,
+        about: "one Redis shard with 2 GB of data tries to save a snapshot every second (needs 6 GB of free memory)",
+        fault: Fault::Snapshots {
+            bytes: 2_000_000_000,
+            killed_after: Some(Duration::from_millis(500)),
+            pause: Duration::from_millis(500),
+        },
+        expected: Expected {
+            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "fork-stall" }),
+            innocent: &["queue/ranker"],
+            unknown: UNKNOWN,
+        },
+    },
 ];
 
 impl Scenario {
-    /// The scenario of this name, with or without `--surge`.
-    pub fn find(name: &str, surge: bool) -> Option<&'static Self> {
-        SCENARIOS.iter().find(|scenario| scenario.name == name && scenario.surge == surge)
+    /// The scenario of this name in this form.
+    pub fn find(name: &str, variant: Variant) -> Option<&'static Self> {
+        SCENARIOS.iter().find(|scenario| scenario.name == name && scenario.variant == variant)
     }
 
     /// What is to be expected of it in words: `its fault comes after 5 s`, or that nothing happens.
     pub fn outlook(&self, fault_after: Duration) -> String {
-        match self.fault {
-            Fault::None => self.about.to_owned(),
-            Fault::Surge(_) => format!("its surge comes after {} s", fault_after.as_secs()),
-            Fault::HotPair { .. } | Fault::SlowStage { .. } => {
-                format!("its fault comes after {} s", fault_after.as_secs())
-            }
-        }
+        let what = match self.fault {
+            Fault::None => return self.about.to_owned(),
+            Fault::Surge(_) => "surge",
+            Fault::Snapshots { .. } if self.expected.first.is_none() => "first snapshot",
+            _ => "fault",
+        };
+        format!("its {what} comes after {} s", fault_after.as_secs())
     }
 }
 
@@ -134,9 +244,9 @@ mod tests {
 
     #[test]
     fn no_fault_is_announced_where_none_comes() {
-        let outlook = |name, surge| Scenario::find(name, surge).unwrap().outlook(Duration::from_secs(5));
-        assert_eq!(outlook("healthy", false), "nothing happens");
-        assert_eq!(outlook("healthy", true), "its surge comes after 5 s");
-        assert_eq!(outlook("hot-shard", false), "its fault comes after 5 s");
+        let outlook = |name, variant| Scenario::find(name, variant).unwrap().outlook(Duration::from_secs(5));
+        assert_eq!(outlook("healthy", Variant::Plain), "nothing happens");
+        assert_eq!(outlook("healthy", Variant::Surge), "its surge comes after 5 s");
+        assert_eq!(outlook("hot-shard", Variant::Plain), "its fault comes after 5 s");
     }
 }

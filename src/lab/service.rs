@@ -5,6 +5,7 @@
 mod batcher;
 mod feature_store;
 mod page;
+mod release;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,11 +25,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::batcher::Batcher;
+pub(super) use self::feature_store::POOL;
 use self::feature_store::{Counted, FeatureStore, StoreError};
+pub(super) use self::release::Release;
 use super::LabError;
 use super::counters::ServiceCounters;
 use super::exposition::{FINE, Recorder};
-use super::features::{ITEMS, item_key, profile_key};
+use super::fault::Window;
+use super::features::{ITEMS, computed, item_key, profile_key};
 use super::process::Started;
 
 /// The stages of a request, in their order, and what each takes of itself; those without a number take what
@@ -48,6 +52,9 @@ const IN_FLIGHT: usize = 640;
 
 /// How long a request may wait for a Redis connection; the commands then have a timeout of their own.
 const DEADLINE: Duration = Duration::from_millis(2_500);
+
+/// What it takes to compute a feature that Redis does not have, from raw events that some other database holds.
+const COMPUTING: Duration = Duration::from_millis(350);
 
 /// Items whose features one request needs: the one it asks for and some like it.
 const ITEMS_PER_REQUEST: u32 = 3;
@@ -74,7 +81,11 @@ pub(super) struct Service {
     /// Durations by status.
     answers: Mutex<BTreeMap<u16, Arc<Recorder>>>,
     stages: BTreeMap<&'static str, Recorder>,
-    slow: Mutex<Option<(&'static str, Duration)>>,
+    /// How long it took to compute features that Redis did not have.
+    computed: Recorder,
+    /// Requests that asked for features.
+    loads: AtomicU64,
+    release: Mutex<Release>,
 }
 
 impl Service {
@@ -91,7 +102,9 @@ impl Service {
             refused: AtomicU64::new(0),
             answers: Mutex::new(BTreeMap::from([(200, Arc::new(Recorder::new(FINE)))])),
             stages: STAGES.iter().map(|(stage, _)| (*stage, Recorder::new(FINE))).collect(),
-            slow: Mutex::new(None),
+            computed: Recorder::new(FINE),
+            loads: AtomicU64::new(0),
+            release: Mutex::new(Release::default()),
         });
         service
             .store
@@ -108,9 +121,9 @@ impl Service {
         Ok((service, address))
     }
 
-    /// Makes one stage of every request take longer from now on.
-    pub(super) fn slow_down(&self, stage: &'static str, by: Duration) {
-        *lock(&self.slow) = Some((stage, by));
+    /// From now on it runs as this release does.
+    pub(super) fn deploy(&self, release: Release) {
+        *lock(&self.release) = release;
     }
 
     /// What was counted so far.
@@ -126,13 +139,14 @@ impl Service {
             answers: answers.iter().map(|(status, histogram)| (*status, histogram.count as u64)).collect(),
             duration,
             stages: self.stages.iter().map(|(stage, recorder)| (*stage, recorder.histogram())).collect(),
-            redis: counts.operations.histogram(),
+            redis: counts.reads.histogram(),
             pool_wait: counts.waits.histogram(),
             pool_waiting: self.store.waiting(),
             queue_waiting: self.batcher.counts.waiting.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed)
                 + self.batcher.counts.rejected.load(Ordering::Relaxed),
             big_reads: counts.big_reads.load(Ordering::Relaxed),
+            computed: self.computed.histogram(),
         }
     }
 
@@ -162,10 +176,8 @@ impl Service {
     async fn load_features(&self, request: &RankRequest) -> Result<(), StoreError> {
         let begun = Instant::now();
         let loaded = async {
-            let mut redis = self.store.borrow(begun + DEADLINE).await?;
-            redis.get(&profile_key(request.user)).await?;
-            for item in (0..ITEMS_PER_REQUEST).map(|n| similar(request.item, n)) {
-                redis.get(&item_key(item)).await?;
+            for key in self.read_features(request, begun + DEADLINE).await? {
+                self.compute(&key).await?;
             }
             Ok(())
         };
@@ -174,11 +186,47 @@ impl Service {
         loaded
     }
 
+    /// Reads the features and answers the keys of those that are not there.
+    async fn read_features(
+        &self,
+        request: &RankRequest,
+        deadline: Instant,
+    ) -> Result<Vec<String>, StoreError> {
+        let release = *lock(&self.release);
+        let number = self.loads.fetch_add(1, Ordering::Relaxed);
+        let items = (0..ITEMS_PER_REQUEST).map(|n| item_key(similar(request.item, n)));
+        let keys: Vec<_> = std::iter::once(profile_key(request.user)).chain(items).collect();
+        let mut redis = self.store.borrow(deadline).await?;
+        let mut missing = vec![];
+        if release.reads_together(number) {
+            redis.get_together(&keys).await?;
+        } else {
+            for key in keys {
+                if redis.get(&key).await?.is_none() {
+                    missing.push(key);
+                }
+            }
+        }
+        if !release.held.is_zero() {
+            tokio::time::sleep(release.held).await;
+        }
+        Ok(missing)
+    }
+
+    /// Computes a feature and writes it where it was missed.
+    async fn compute(&self, key: &str) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        tokio::time::sleep(COMPUTING).await;
+        self.computed.record(begun.elapsed());
+        let kept_until = lock(&self.release).kept_until.map(Window::end_now);
+        self.store.borrow(Instant::now() + DEADLINE).await?.set(key, computed(key), kept_until).await
+    }
+
     async fn own_stage(&self, stage: &'static str) {
         let begun = Instant::now();
         let usual =
             STAGES.iter().find(|(name, _)| *name == stage).map_or(Duration::ZERO, |(_, usual)| *usual);
-        let more = lock(&self.slow).filter(|(slow, _)| *slow == stage).map_or(Duration::ZERO, |(_, by)| by);
+        let more = lock(&self.release).delay_of(stage);
         tokio::time::sleep(usual + more).await;
         self.record(stage, begun.elapsed());
     }

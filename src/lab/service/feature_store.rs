@@ -4,6 +4,8 @@
 //! every node that it was used for; no limit on the wait for one but the request's own deadline; two seconds for a
 //! command. A request borrows one for all its reads.
 
+mod slots;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +18,11 @@ use redis::{RedisError, RedisResult, ServerErrorKind};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
+use self::slots::owners_by;
 use crate::lab::exposition::{FINE, Recorder};
 
 /// Cluster connections in all.
-pub(super) const POOL: usize = 8;
+pub(in crate::lab) const POOL: usize = 8;
 
 /// How long a command may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,7 +30,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 /// From this size on a value counts as big.
 const BIG: usize = 512 * 1024;
 
-/// `MOVED` answers that one read follows before it gives up.
+/// `MOVED` answers that one command follows before it gives up.
 const LONGEST_WAY: usize = 3;
 
 /// Reads values from the owners of their slots.
@@ -57,14 +60,20 @@ pub(super) struct Borrowed<'a> {
 /// What the store counted.
 #[derive(Debug)]
 pub(super) struct StoreCounts {
-    /// Time of commands in seconds, without the wait for a connection.
-    pub(super) operations: Recorder,
+    /// Time of reads in seconds, without the wait for a connection.
+    pub(super) reads: Recorder,
+    /// The same of reads of many keys at once.
+    pub(super) reads_together: Recorder,
+    /// The same of writes.
+    pub(super) writes: Recorder,
     /// Time of the wait for a connection in seconds.
     pub(super) waits: Recorder,
     /// Values of [`BIG`] and more.
     pub(super) big_reads: AtomicU64,
     /// Commands that were not answered in time.
     pub(super) timeouts: AtomicU64,
+    /// Requests that waited for a connection until their deadline.
+    pub(super) pool_timeouts: AtomicU64,
 }
 
 /// Why a value could not be read.
@@ -91,10 +100,13 @@ impl FeatureStore {
             idle: Mutex::new(vec![]),
             waiting: AtomicUsize::new(0),
             counts: StoreCounts {
-                operations: Recorder::new(FINE),
+                reads: Recorder::new(FINE),
+                reads_together: Recorder::new(FINE),
+                writes: Recorder::new(FINE),
                 waits: Recorder::new(FINE),
                 big_reads: AtomicU64::new(0),
                 timeouts: AtomicU64::new(0),
+                pool_timeouts: AtomicU64::new(0),
             },
         }
     }
@@ -138,7 +150,10 @@ impl FeatureStore {
         };
         self.counts.waits.record(queued.elapsed());
         // The semaphore is never closed, so the only way to have no permit is the deadline.
-        let Ok(Ok(permit)) = permit else { return Err(StoreError::PoolTimeout) };
+        let Ok(Ok(permit)) = permit else {
+            self.counts.pool_timeouts.fetch_add(1, Ordering::Relaxed);
+            return Err(StoreError::PoolTimeout);
+        };
         let connection = lock(&self.idle).pop().unwrap_or_default();
         Ok(Borrowed { store: self, connection, _permit: permit })
     }
@@ -153,33 +168,74 @@ impl FeatureStore {
 impl Borrowed<'_> {
     /// Reads a value; answers its length, or `None` when there is no such key.
     pub(super) async fn get(&mut self, key: &str) -> Result<Option<usize>, StoreError> {
-        let begun = Instant::now();
-        let answer = tokio::time::timeout(COMMAND_TIMEOUT, self.read(key)).await;
-        let counts = &self.store.counts;
-        counts.operations.record(begun.elapsed());
-        let value = answer.map_err(|_| {
-            counts.timeouts.fetch_add(1, Ordering::Relaxed);
-            StoreError::CommandTimeout
-        })??;
+        let value: Option<Vec<u8>> =
+            self.timed(key, redis::cmd("GET").arg(key), |counts| &counts.reads).await?;
         if value.as_ref().is_some_and(|value| value.len() >= BIG) {
-            counts.big_reads.fetch_add(1, Ordering::Relaxed);
+            self.store.counts.big_reads.fetch_add(1, Ordering::Relaxed);
         }
         Ok(value.map(|value| value.len()))
     }
 
-    async fn read(&mut self, key: &str) -> RedisResult<Option<Vec<u8>>> {
+    /// Reads all values with one command, asked of the owner of the first key.
+    pub(super) async fn get_together(&mut self, keys: &[String]) -> Result<(), StoreError> {
+        let Some(first) = keys.first() else { return Ok(()) };
+        let mut command = redis::cmd("MGET");
+        command.arg(keys);
+        let _: Vec<Option<Vec<u8>>> = self.timed(first, &command, |counts| &counts.reads_together).await?;
+        Ok(())
+    }
+
+    /// Writes a value that expires at this moment, in milliseconds since the Unix epoch, or never.
+    pub(super) async fn set(
+        &mut self,
+        key: &str,
+        value: Vec<u8>,
+        expires: Option<u64>,
+    ) -> Result<(), StoreError> {
+        let mut command = redis::cmd("SET");
+        command.arg(key).arg(value);
+        if let Some(expires) = expires {
+            command.arg("PXAT").arg(expires);
+        }
+        self.timed(key, &command, |counts| &counts.writes).await
+    }
+
+    async fn timed<T: redis::FromRedisValue>(
+        &mut self,
+        key: &str,
+        command: &redis::Cmd,
+        recorder: fn(&StoreCounts) -> &Recorder,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        let answer = tokio::time::timeout(COMMAND_TIMEOUT, self.ask(key, command)).await;
+        let counts = &self.store.counts;
+        recorder(counts).record(begun.elapsed());
+        let value = answer.map_err(|_| {
+            counts.timeouts.fetch_add(1, Ordering::Relaxed);
+            StoreError::CommandTimeout
+        })??;
+        Ok(value)
+    }
+
+    async fn ask<T: redis::FromRedisValue>(&mut self, key: &str, command: &redis::Cmd) -> RedisResult<T> {
         let mut node = self.store.owner(key);
         for _ in 0..LONGEST_WAY {
-            // Taken out while it is used: a read that is given up or fails loses its connection, because a late
+            // Taken out while it is used: a command that is given up or fails loses its connection, because a late
             // answer would come to the next one's question.
             let mut connection = match self.connection.remove(&node) {
                 Some(connection) => connection,
                 None => connect(&node).await?,
             };
-            let answer = redis::cmd("GET").arg(key).query_async(&mut connection).await;
+            let answer = command.query_async(&mut connection).await;
             let moved = match answer {
                 Err(error) if error.kind() == redis::ErrorKind::Server(ServerErrorKind::Moved) => error,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // A refusal is an answer: the connection is as good as before.
+                    if matches!(error.kind(), redis::ErrorKind::Server(_)) {
+                        self.connection.insert(node, connection);
+                    }
+                    return Err(error);
+                }
                 Ok(value) => {
                     self.connection.insert(node, connection);
                     return Ok(value);
@@ -204,27 +260,6 @@ async fn connect(node: &str) -> RedisResult<MultiplexedConnection> {
     // The store has its own clock for connecting and for the command together.
     let settings = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
     client.get_multiplexed_async_connection_with_config(&settings).await
-}
-
-async fn owners_by(seed: &str) -> RedisResult<BTreeMap<u16, String>> {
-    let mut connection = connect(seed).await?;
-    type Node = (String, u16);
-    let rows: Vec<(u16, u16, Node)> = {
-        let value: redis::Value = redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
-        let redis::Value::Array(rows) = value else { return Ok(BTreeMap::new()) };
-        rows.iter().filter_map(row).collect()
-    };
-    Ok(rows.into_iter().map(|(_, last, (host, port))| (last, format!("{host}:{port}"))).collect())
-}
-
-/// One row of CLUSTER SLOTS: first slot, last slot, primary, then replicas.
-fn row(value: &redis::Value) -> Option<(u16, u16, (String, u16))> {
-    let redis::Value::Array(fields) = value else { return None };
-    let [first, last, primary, ..] = fields.as_slice() else { return None };
-    let redis::Value::Array(primary) = primary else { return None };
-    let [host, port, ..] = primary.as_slice() else { return None };
-    let number = |value: &redis::Value| redis::from_redis_value_ref::<u16>(value).ok();
-    Some((number(first)?, number(last)?, (redis::from_redis_value_ref(host).ok()?, number(port)?)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

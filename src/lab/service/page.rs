@@ -103,8 +103,12 @@ impl Service {
             "histogram",
             "Duration of database client operations.",
         );
-        let get = "db_system_name=\"redis\",db_operation_name=\"GET\"";
-        page.histogram("db_client_operation_duration_seconds", get, &store.counts.operations.histogram());
+        let counts = &store.counts;
+        let operations = [("GET", &counts.reads), ("MGET", &counts.reads_together), ("SET", &counts.writes)];
+        for (operation, recorder) in operations {
+            let labels = format!("db_system_name=\"redis\",db_operation_name=\"{operation}\"");
+            page.histogram("db_client_operation_duration_seconds", &labels, &recorder.histogram());
+        }
         page.family(
             "db_client_connection_wait_time_seconds",
             "histogram",
@@ -128,8 +132,18 @@ impl Service {
         for (name, help, value) in gauges {
             page.single(name, "gauge", help, pool, value as f64);
         }
+        let pool_timeouts = store.counts.pool_timeouts.load(Ordering::Relaxed) as f64;
+        page.single(
+            "db_client_connection_timeouts_total",
+            "counter",
+            "Waits for a connection that were given up.",
+            pool,
+            pool_timeouts,
+        );
         let timeouts = store.counts.timeouts.load(Ordering::Relaxed) as f64;
         let help = "Commands that Redis did not answer in time.";
         page.single("redis_command_timeouts_total", "counter", help, "", timeouts);
+        page.family("feature_compute_duration_seconds", "histogram", "Time to compute features anew.");
+        page.histogram("feature_compute_duration_seconds", "", &self.computed.histogram());
     }
 }
