@@ -9,7 +9,8 @@ use std::time::Duration;
 use assert_cmd::Command;
 use headwater::recording::Recording;
 use headwater_engine::Input;
-use headwater_test_support::{Cluster, Server, wait_until};
+use headwater_engine::slot::slot_of;
+use headwater_test_support::{Cluster, Server, ServerRelease, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -521,6 +522,84 @@ fn keys_are_placed_and_big_ones_found() {
     let text = home.run(&["keys", "big", &target, "--shard", "9"]);
     assert_eq!(text.code, Some(64), "{text:?}");
     assert!(text.err.contains("no shard '9': use one of redis/"), "{text:?}");
+}
+
+#[test]
+fn big_keys_are_ranked_by_bytes_elements_and_pattern_with_the_cost_first() {
+    let (home, server) = (Home::new(), Server::start_release(ServerRelease::Redis82, &[]));
+    server.run::<()>(&["SET", "blob:7", &"x".repeat(700_000)]);
+    for member in 0..6_000 {
+        server.run::<()>(&["SADD", "members:9", &format!("member {member}")]);
+    }
+    let target = format!("redis://{}", server.address());
+    let big = home.run(&["keys", "big", &target, "--budget", "50%"]);
+    assert_eq!(big.code, Some(0), "{big:?}");
+    assert!(big.err.contains("INFO keysizes") && big.err.contains("at most 50 % of a core"), "{}", big.err);
+    for line in [
+        "1 strings of 524 kB and more, the biggest of at least 524 kB",
+        "1 sets of 4096 elements and more",
+        "by elements, of keys of 8 KiB and more",
+        "6000 elements",
+        "blob:*  1 keys",
+        "hits (left out of hit ratios)",
+    ] {
+        assert!(big.out.contains(line), "{line}: {}", big.out);
+    }
+    let json = home.run(&["keys", "big", &target, "--budget", "50%", "--format", "json"]).json();
+    assert_eq!(json["longest"][0]["key"], "members:9", "{json}");
+    assert_eq!(
+        (&json["patterns"][0]["keys"], &json["scans"][0]["orphans"]),
+        (&1.into(), &0.into()),
+        "{json}"
+    );
+}
+
+#[test]
+fn a_herd_is_told_with_its_second_and_its_share() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    let target = format!("redis://{}", server.address());
+    let empty = home.run(&["keys", "ttl", &target]);
+    assert_eq!(empty.code, Some(69), "{empty:?}");
+    assert!(empty.err.contains("no key said when it expires"), "{}", empty.err);
+    let (now, _): (i64, i64) = server.run(&["TIME"]);
+    for key in 0..60 {
+        let at = if key < 30 { now + 7_200 } else { now + 10_000 + key * 60 };
+        server.run::<()>(&["SET", &format!("k{key}"), "v", "PXAT", &(at * 1_000 + 500).to_string()]);
+    }
+    for key in 0..40 {
+        server.run::<()>(&["SET", &format!("eternal:{key}"), "v"]);
+    }
+    let ttl = home.run(&["keys", "ttl", &target]);
+    assert_eq!(ttl.code, Some(0), "{ttl:?}");
+    assert!(ttl.err.contains("PTTL of one key in 64"), "{}", ttl.err);
+    for words in
+        ["never expire", "40 %", "HERD", "50 % of the keys that expire do so in one second", " UTC (in "]
+    {
+        assert!(ttl.out.contains(words), "{words}: {}", ttl.out);
+    }
+    let json = home.run(&["keys", "ttl", &target, "--format", "json"]).json();
+    let at = json["herd"]["at"].as_i64().unwrap();
+    assert!((at / 1_000 - (now + 7_200)).abs() <= 1, "{json}");
+    assert_eq!((json["sampled"].as_u64(), json["herd"]["share"].as_f64()), (Some(100), Some(0.5)), "{json}");
+}
+
+#[test]
+fn a_slot_on_its_way_is_said() {
+    let (home, cluster) = (Home::new(), Cluster::start(3, 0));
+    let key = (0..).map(|id| format!("k{id}")).find(|key| slot_of(key.as_bytes()) < 5_000).unwrap();
+    let slot = slot_of(key.as_bytes()).to_string();
+    let (from, to) = (&cluster.primaries[0], &cluster.primaries[1]);
+    let [from_id, to_id] = [from, to].map(|server| server.run::<String>(&["CLUSTER", "MYID"]));
+    to.run::<()>(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &from_id]);
+    from.run::<()>(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &to_id]);
+    let target = format!("redis://{}", to.address());
+    let placed = home.run(&["keys", "place", &key, &target]);
+    assert_eq!(placed.code, Some(0), "{placed:?}");
+    assert!(placed.out.contains(&format!("slot {slot} is moving from {}", from.address())), "{}", placed.out);
+    let json = home.run(&["keys", "place", &key, "{other}", &target, "--format", "json"]).json();
+    let keys = &json["deployments"][0]["keys"];
+    assert_eq!(keys[0]["moving"]["to"], to.address(), "{json}");
+    assert!(keys[1]["moving"].is_null(), "{json}");
 }
 
 #[test]

@@ -61,6 +61,19 @@ pub fn scan_line(scan: &Scan) -> String {
     format!("scan of {}: {state}{biggest}", scan.shard)
 }
 
+/// One line about what a scan has cost the node that it asked, and what it cannot say.
+pub fn cost_line(scan: &Scan) -> String {
+    let cpu = quantity::show(scan.cpu_s, Unit::Seconds);
+    let orphans = match scan.orphans {
+        0 => String::new(),
+        orphans => format!("; {orphans} keys belong to slots of another shard, and nobody reaches them"),
+    };
+    format!(
+        "it cost {} {} commands, {cpu} of CPU by its own count, {} hits (left out of hit ratios){orphans}",
+        scan.node, scan.commands, scan.hits
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

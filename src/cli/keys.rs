@@ -1,9 +1,11 @@
-//! `headwater keys`: where keys live, which are big, and which are hot.
+//! `headwater keys`: where keys live, which are big, which are hot, and when they expire.
 
 mod big;
+mod heard;
 mod hot;
 mod place;
 mod scanning;
+mod ttl;
 mod watched;
 
 use clap::Subcommand;
@@ -14,10 +16,12 @@ use crate::report::Layout;
 /// `headwater keys`.
 #[derive(Debug, Subcommand)]
 pub(super) enum KeysCommand {
-    /// Say where keys live: slot, shard, primary, and what they share
+    /// Say where keys live: slot, shard, primary, what they share, and whether their slots are moving
     Place(place::PlaceArgs),
-    /// Scan for the biggest keys, within a budget of the server's CPU
+    /// Name the biggest keys: by what servers count anyway, then by a scan within a budget of their CPU
     Big(big::BigArgs),
+    /// Say when keys expire, and in which second a herd of them will
+    Ttl(ttl::TtlArgs),
     /// Name the hottest keys in the gentlest way that the server offers; what slows it needs a flag
     ///
     /// Exit codes: 0 a way ran, 64 wrong arguments or configuration, 69 no target answered or no way that is allowed may
@@ -36,6 +40,7 @@ pub(super) async fn run(command: KeysCommand) -> Result<u8, Failure> {
     match command {
         KeysCommand::Place(args) => place::run(args).await,
         KeysCommand::Big(args) => big::run(args).await,
+        KeysCommand::Ttl(args) => ttl::run(args).await,
         KeysCommand::Hot(args) => hot::run(args).await,
     }
 }

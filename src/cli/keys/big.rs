@@ -1,34 +1,31 @@
-//! `headwater keys big`: the biggest keys, within a budget of the server's CPU.
+//! `headwater keys big`: the biggest keys, by what servers count anyway and by a scan within a budget of their CPU.
+
+use std::collections::BTreeMap;
 
 use clap::Args;
 use headwater_engine::metric::Unit;
+use headwater_engine::reading::{KeyPattern, KeySize, KeySizes, LargeKind};
 use headwater_engine::{Subject, quantity};
 
-use super::scanning::{is_shard, scan_shards};
-use super::watched::Watched;
-use super::{KeysFormat, answer, share};
-use crate::app::scan_progress::scan_line;
+use super::heard::Heard;
+use super::scanning::{ScanArgs, Scanned};
+use super::{KeysFormat, answer};
 use crate::cli::output::Failure;
-use crate::cli::target::AccessArgs;
-use crate::cli::{EXIT_UNAVAILABLE, interrupted};
 use crate::report::Layout;
-use crate::sources::redis::ScanBudget;
+
+/// From these sizes on the server's own count is worth a line: bytes of a value, elements of a collection.
+const MANY_BYTES: u64 = 512 * 1024;
+const MANY_ELEMENTS: u64 = 4 * 1024;
+
+/// How the server names a row that counts bytes; others count elements.
+const BYTES: &str = "_sizes";
 
 /// `headwater keys big`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct BigArgs {
-    /// A Redis target; without one, those of the configuration
-    #[arg(value_name = "TARGET")]
-    targets: Vec<String>,
     #[command(flatten)]
-    access: AccessArgs,
-    /// Only this shard, such as 'redis/features#2' or '2'
-    #[arg(long, value_name = "SHARD")]
-    shard: Option<String>,
-    /// The share of a core that the scan may use on the scanned node
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
-    budget: f64,
-    /// How many keys are listed
+    scan: ScanArgs,
+    /// How many keys and patterns are listed
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// The form of the answer
@@ -36,59 +33,143 @@ pub(in crate::cli) struct BigArgs {
     format: KeysFormat,
 }
 
+/// What it costs, said before anything is asked.
+const COSTS: &str = "big keys: first what servers count anyway (INFO keysizes, COMMANDLOG), then SCAN with MEMORY USAGE, \
+                     reads only; types, lengths and a sample of expiries add hits, which are counted";
+
 pub(super) async fn run(args: BigArgs) -> Result<u8, Failure> {
-    let config = args.access.resolve(&args.targets)?;
-    let budget = ScanBudget { core_share: args.budget, keep: args.top.max(1), ..ScanBudget::default() };
-    let (mut scans, mut known, mut ended_early) = (vec![], vec![], false);
-    for mut watched in Watched::start(&config)? {
-        let topology = watched.wait_for_topology().await?;
-        let shards: Vec<Subject> = topology
-            .shards
-            .iter()
-            .map(|shard| shard.subject.clone())
-            .inspect(|shard| known.push(shard.to_string()))
-            .filter(|shard| args.shard.as_deref().is_none_or(|wanted| is_shard(shard, wanted)))
-            .collect();
-        let (found, was_interrupted) = scan_shards(watched, &shards, budget, interrupted).await;
-        scans.extend(found);
-        ended_early |= was_interrupted;
-        if ended_early {
-            break;
-        }
-    }
-    if scans.is_empty() {
-        return Err(match &args.shard {
-            _ if ended_early => Failure::new(EXIT_UNAVAILABLE, "ended before a key was looked at"),
-            Some(wanted) => {
-                Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", ")))
-            }
-            None => Failure::new(
-                EXIT_UNAVAILABLE,
-                "no shard could be scanned: 'headwater doctor' says what is in the way",
-            ),
-        });
-    }
-    let mut biggest: Vec<_> =
-        scans.iter().flat_map(|scan| scan.biggest.iter().map(move |key| (&scan.shard, key))).collect();
-    biggest.sort_by_key(|(_, key)| std::cmp::Reverse(key.bytes));
-    biggest.truncate(args.top);
+    let scanned = args.scan.scan(args.top, COSTS).await?;
+    let biggest = ranked(&scanned, args.top, |scan| &scan.biggest, |key| key.bytes);
+    let longest = ranked(&scanned, args.top, |scan| &scan.longest, |key| key.elements.unwrap_or(0));
+    let patterns = patterns(&scanned, args.top);
     let mut out = Layout::new(100);
-    for (shard, key) in &biggest {
-        let size = quantity::show(key.bytes as f64, Unit::Bytes);
-        let elements = key.elements.map_or_else(String::new, |n| format!("  {n} elements"));
-        out.line(&format!("{size:>8}  {}  {}  {shard}  slot {}{elements}", key.key, key.kind, key.slot));
+    free(&scanned.heard, args.top, &mut out);
+    out.line("by bytes");
+    biggest.iter().for_each(|row| out.line(&key_line(row)));
+    if !longest.is_empty() {
+        out.line("by elements, of keys of 8 KiB and more");
+        longest.iter().for_each(|row| out.line(&key_line(row)));
     }
-    for scan in &scans {
-        out.line(&scan_line(scan));
+    if !patterns.is_empty() {
+        out.line("by pattern");
     }
+    for pattern in &patterns {
+        let [bytes, biggest] =
+            [pattern.bytes, pattern.biggest].map(|n| quantity::show(n as f64, Unit::Bytes));
+        let keys = quantity::show(pattern.keys as f64, Unit::Count);
+        out.line(&format!("{bytes:>8}  {}  {keys} keys, the biggest {biggest}", pattern.pattern));
+    }
+    scanned.tell(&mut out);
     let json = serde_json::json!({
         "schema": 1,
-        "keys": biggest.iter().map(|(shard, key)| serde_json::json!({
-            "key": key.key, "bytes": key.bytes, "kind": key.kind, "elements": key.elements, "slot": key.slot, "shard": shard,
-        })).collect::<Vec<_>>(),
-        "scans": scans.iter().map(|scan| serde_json::json!({
-            "shard": scan.shard, "node": scan.node, "scanned": scan.scanned, "total": scan.total, "state": scan.state,
-        })).collect::<Vec<_>>(),
+        "key_sizes": scanned.heard.iter().flat_map(|heard| &heard.sizes).map(|(node, sizes)| {
+            serde_json::json!({ "node": node, "rows": sizes.rows })
+        }).collect::<Vec<_>>(),
+        "large_commands": scanned.heard.iter().flat_map(Heard::large).map(|(node, kind, command, key, large)| {
+            serde_json::json!({
+                "node": node, "kind": kind, "command": command, "key": key, "times": large.times, "most_bytes": large.most,
+            })
+        }).collect::<Vec<_>>(),
+        "keys": keys_json(&biggest),
+        "longest": keys_json(&longest),
+        "patterns": patterns,
+        "scans": scanned.to_json(),
     });
     answer(args.format, out, json)
+}
+
+type Row<'a> = (&'a Subject, &'a KeySize);
+
+/// The first of all shards together.
+fn ranked<'a>(
+    scanned: &'a Scanned,
+    top: usize,
+    of: impl Fn(&'a headwater_engine::reading::Scan) -> &'a Vec<KeySize>,
+    by: impl Fn(&KeySize) -> u64,
+) -> Vec<Row<'a>> {
+    let mut rows: Vec<_> =
+        scanned.scans.iter().flat_map(|scan| of(scan).iter().map(move |key| (&scan.shard, key))).collect();
+    rows.sort_by_key(|(_, key)| std::cmp::Reverse(by(key)));
+    rows.truncate(top);
+    rows
+}
+
+fn key_line((shard, key): &Row<'_>) -> String {
+    let size = quantity::show(key.bytes as f64, Unit::Bytes);
+    let elements = match key.elements.filter(|_| key.kind.as_str() != "string") {
+        Some(elements) => format!("  {elements} elements"),
+        None => String::new(),
+    };
+    format!("{size:>8}  {}  {}  {shard}  slot {}{elements}", key.key, key.kind, key.slot)
+}
+
+fn keys_json(rows: &[Row<'_>]) -> Vec<serde_json::Value> {
+    let row = |(shard, key): &Row<'_>| {
+        serde_json::json!({
+            "key": key.key, "bytes": key.bytes, "kind": key.kind, "elements": key.elements, "slot": key.slot,
+            "shard": shard,
+        })
+    };
+    rows.iter().map(row).collect()
+}
+
+/// The patterns of all shards together, most bytes first and what is left at the end.
+fn patterns(scanned: &Scanned, top: usize) -> Vec<KeyPattern> {
+    let mut sums: BTreeMap<&str, KeyPattern> = BTreeMap::new();
+    for pattern in scanned.scans.iter().flat_map(|scan| &scan.patterns) {
+        sums.entry(pattern.pattern.as_str())
+            .and_modify(|sum| {
+                sum.keys += pattern.keys;
+                sum.bytes += pattern.bytes;
+                sum.biggest = sum.biggest.max(pattern.biggest);
+            })
+            .or_insert_with(|| pattern.clone());
+    }
+    let mut rows: Vec<_> = sums.into_values().collect();
+    rows.sort_by_key(|row| (row.pattern.as_str() == KeyPattern::REST, std::cmp::Reverse(row.bytes)));
+    rows.truncate(top);
+    rows
+}
+
+/// What servers tell without a scan.
+fn free(heard: &[Heard], top: usize, out: &mut Layout) {
+    let counted: Vec<_> = heard
+        .iter()
+        .flat_map(|heard| &heard.sizes)
+        .flat_map(|(node, sizes)| big_rows(sizes).into_iter().map(move |row| format!("  {row}  {node}")))
+        .collect();
+    if !counted.is_empty() {
+        out.line("free, as servers count their keys");
+        counted.iter().for_each(|row| out.line(row));
+    }
+    let large: Vec<_> = heard.iter().flat_map(Heard::large).take(top).collect();
+    if !large.is_empty() {
+        out.line("free, as servers log large commands");
+    }
+    for (node, kind, command, key, large) in large {
+        let size = quantity::show(large.most as f64, Unit::Bytes);
+        let kind = if kind == LargeKind::Reply { "answered" } else { "sent" };
+        out.line(&format!("{size:>8}  {key}  {kind} by {command}, {} times  {node}", large.times));
+    }
+}
+
+/// The rows of a server's own count that are about big keys: `strings of 524 kB and more: 3`.
+fn big_rows(sizes: &KeySizes) -> Vec<String> {
+    let row = |(name, bins): &(headwater_engine::RemoteText, Vec<headwater_engine::reading::SizeBin>)| {
+        let name = name.as_str();
+        let (what, least, shown) = match name.strip_suffix(BYTES) {
+            Some(what) => (what, MANY_BYTES, quantity::show(MANY_BYTES as f64, Unit::Bytes)),
+            None => {
+                (name.split('_').next().unwrap_or(name), MANY_ELEMENTS, format!("{MANY_ELEMENTS} elements"))
+            }
+        };
+        let keys: u64 = bins.iter().filter(|bin| bin.from >= least).map(|bin| bin.keys).sum();
+        let largest = bins.iter().filter(|bin| bin.keys > 0).map(|bin| bin.from).max()?;
+        let largest = match name.ends_with(BYTES) {
+            true => quantity::show(largest as f64, Unit::Bytes),
+            false => format!("{largest} elements"),
+        };
+        (keys > 0).then(|| format!("{keys} {what} of {shown} and more, the biggest of at least {largest}"))
+    };
+    sizes.rows.iter().filter_map(row).collect()
 }

@@ -1,12 +1,13 @@
-//! `headwater keys place`: slot, shard and primary of keys, and what they share.
+//! `headwater keys place`: slot, shard and primary of keys, what they share, and whether their slots are moving.
 
 use clap::Args;
-use headwater_engine::Subject;
+use headwater_engine::{RemoteText, Subject};
 use serde::Serialize;
 
+use super::heard::Heard;
 use super::watched::Watched;
 use super::{KeysFormat, answer};
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
 use crate::report::Layout;
 use crate::sources::redis::{Placement, place, relation};
@@ -30,6 +31,14 @@ struct PlacedKey<'a> {
     slot: u16,
     shard: Option<&'a Subject>,
     primary: Option<&'a Subject>,
+    moving: Option<Moving>,
+}
+
+/// A slot on its way from one node to another, by address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Moving {
+    from: String,
+    to: String,
 }
 
 #[derive(Serialize)]
@@ -47,8 +56,16 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
     let config = args.access.resolve(&targets)?;
     let mut out = Layout::new(100);
     let mut json = vec![];
-    for watched in Watched::start(&config)? {
-        let topology = watched.discovered().await?;
+    say("placement: the shape of the cluster is read, as it is at every look; no key is asked for");
+    for mut watched in Watched::start(&config)? {
+        let topology = watched.wait_for_topology().await?;
+        if topology.clustered {
+            let primaries = topology.shards.iter().flat_map(|shard| &shard.nodes).filter(|node| node.primary);
+            let primaries: Vec<_> = primaries.map(|node| node.subject.clone()).collect();
+            // Only the owner says that a slot leaves it.
+            watched.hear(&primaries).await;
+        }
+        let moving = |slot: u16| topology.clustered.then(|| moving(&watched.heard, slot)).flatten();
         let placements: Vec<Placement> = keys.iter().map(|key| place(&topology, key.as_bytes())).collect();
         let pairs: Vec<Pair<'_>> = placements
             .iter()
@@ -64,6 +81,17 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
                 placed.shard.as_ref().map_or_else(|| "no shard owns it".to_owned(), Subject::to_string);
             let primary = placed.primary.as_ref().and_then(Subject::address).unwrap_or("no primary");
             out.line(&format!("{}  slot {}  {shard}  {primary}", placed.key, placed.slot));
+            if let Some(Moving { from, to }) = moving(placed.slot) {
+                out.hang(
+                    "",
+                    2,
+                    &format!(
+                        "  slot {} is moving from {from} to {to}: until it is there a key is on one of the two (ASK), \
+                         and commands on several keys may be refused (TRYAGAIN)",
+                        placed.slot
+                    ),
+                );
+            }
         }
         for pair in &pairs {
             out.line(&format!("{} + {}: {}", pair.keys[0], pair.keys[1], pair.relation));
@@ -75,9 +103,23 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
                 slot: placed.slot,
                 shard: placed.shard.as_ref(),
                 primary: placed.primary.as_ref(),
+                moving: moving(placed.slot),
             })
             .collect();
         json.push(serde_json::json!({ "redis": topology.cluster, "keys": rows, "pairs": pairs }));
     }
     answer(args.format, out, serde_json::json!({ "schema": 1, "deployments": json }))
+}
+
+/// Whether a slot is on its way, as the node says that gives it or the one that takes it.
+fn moving(heard: &Heard, slot: u16) -> Option<Moving> {
+    let own = |node: &Subject| node.address().unwrap_or_default().to_owned();
+    heard.views.values().find_map(|view| {
+        let is_it = |(moved, _): &&(u16, RemoteText)| *moved == slot;
+        let leaves = view.migrating.iter().find(is_it);
+        let comes = view.importing.iter().find(is_it);
+        leaves
+            .map(|(_, to)| Moving { from: own(&view.node), to: to.to_string() })
+            .or_else(|| comes.map(|(_, from)| Moving { from: from.to_string(), to: own(&view.node) }))
+    })
 }

@@ -2,14 +2,112 @@
 
 use std::collections::BTreeMap;
 
-use headwater_engine::Subject;
-use headwater_engine::reading::{Event, Scan};
+use clap::Args;
+use futures::stream::{FuturesUnordered, StreamExt};
+use headwater_engine::metric::Unit;
+use headwater_engine::reading::{Event, Scan, ScanState};
+use headwater_engine::{Subject, quantity};
 use tokio_util::sync::CancellationToken;
 
+use super::heard::Heard;
 use super::watched::Watched;
-use crate::app::scan_progress::ScanProgress;
-use crate::cli::output::say;
+use crate::app::scan_progress::{ScanProgress, cost_line, scan_line};
+use crate::cli::output::{Failure, say};
+use crate::cli::target::AccessArgs;
+use crate::cli::{EXIT_UNAVAILABLE, interrupted};
+use crate::report::Layout;
 use crate::sources::redis::ScanBudget;
+
+/// Which shards are scanned, and how.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ScanArgs {
+    /// A Redis target; without one, those of the configuration
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// Only this shard, such as 'redis/features#2' or '2'
+    #[arg(long, value_name = "SHARD")]
+    shard: Option<String>,
+    /// The share of a core that the scan may use on the scanned node
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = super::share)]
+    budget: f64,
+    /// Go on where a scan stands when its ten minutes are over or its connection is lost, instead of ending there. What
+    /// an earlier run of this command has begun cannot be gone on with: nothing is kept on disk
+    #[arg(long)]
+    resume: bool,
+}
+
+/// What scans have found.
+pub(super) struct Scanned {
+    /// The last word of each shard's scan.
+    pub(super) scans: Vec<Scan>,
+    /// What nodes told beside it.
+    pub(super) heard: Vec<Heard>,
+}
+
+impl ScanArgs {
+    /// Says what it costs, scans, and tells the progress; so many keys are kept of each ranking.
+    pub(super) async fn scan(&self, keep: usize, costs: &str) -> Result<Scanned, Failure> {
+        let config = self.access.resolve(&self.targets)?;
+        let budget = ScanBudget { core_share: self.budget, keep: keep.max(1), ..ScanBudget::default() };
+        let share = quantity::show(self.budget, Unit::Ratio);
+        say(format_args!("{costs}; on a replica where one answers, at most {share} of a core (--budget)"));
+        let (mut scanned, mut known) = (Scanned { scans: vec![], heard: vec![] }, vec![]);
+        let mut ended_early = false;
+        for mut watched in Watched::start(&config)? {
+            let topology = watched.wait_for_topology().await?;
+            known.extend(topology.shards.iter().map(|shard| shard.subject.to_string()));
+            let wanted = |shard: &Subject| self.shard.as_deref().is_none_or(|word| is_shard(shard, word));
+            let shards: Vec<_> = topology.shards.iter().filter(|shard| wanted(&shard.subject)).collect();
+            let nodes: Vec<_> =
+                shards.iter().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect();
+            watched.hear(&nodes).await;
+            let shards: Vec<_> = shards.iter().map(|shard| shard.subject.clone()).collect();
+            let (scans, was_interrupted) =
+                scan_shards(&mut watched, &shards, budget, self.resume, interrupted).await;
+            watched.target.stop();
+            scanned.scans.extend(scans);
+            scanned.heard.push(watched.heard);
+            ended_early |= was_interrupted;
+            if ended_early {
+                break;
+            }
+        }
+        match &self.shard {
+            _ if !scanned.scans.is_empty() => Ok(scanned),
+            _ if ended_early => Err(Failure::new(EXIT_UNAVAILABLE, "ended before a key was looked at")),
+            Some(wanted) => {
+                Err(Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", "))))
+            }
+            None => Err(Failure::new(
+                EXIT_UNAVAILABLE,
+                "no shard could be scanned: 'headwater doctor' says what is in the way",
+            )),
+        }
+    }
+}
+
+impl Scanned {
+    /// How each scan ended and what it has cost.
+    pub(super) fn tell(&self, out: &mut Layout) {
+        for scan in &self.scans {
+            out.line(&scan_line(scan));
+            out.line(&format!("  {}", cost_line(scan)));
+        }
+    }
+
+    /// The same for programs.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        let scan = |scan: &Scan| {
+            serde_json::json!({
+                "shard": scan.shard, "node": scan.node, "scanned": scan.scanned, "total": scan.total, "state": scan.state,
+                "commands": scan.commands, "cpu_s": scan.cpu_s, "hits": scan.hits, "orphans": scan.orphans,
+            })
+        };
+        self.scans.iter().map(scan).collect()
+    }
+}
 
 /// Whether a user means this shard by this word.
 pub(super) fn is_shard(shard: &Subject, wanted: &str) -> bool {
@@ -19,20 +117,21 @@ pub(super) fn is_shard(shard: &Subject, wanted: &str) -> bool {
 
 /// Scans shards side by side, each on a node of its own, until all are done or the user has had enough: the first
 /// interruption lets the scans end and tell what they found, the second waits for nothing. Says also whether there was
-/// one.
-pub(super) async fn scan_shards<F: Future<Output = ()>>(
-    mut watched: Watched,
+/// one. What is cut short otherwise goes on if that is wanted and it has come further since it was cut short last.
+async fn scan_shards<F: Future<Output = ()>>(
+    watched: &mut Watched,
     shards: &[Subject],
     budget: ScanBudget,
+    resume: bool,
     interruption: impl Fn() -> F,
 ) -> (Vec<Scan>, bool) {
     let handles: Vec<_> = shards.iter().filter_map(|shard| watched.target.scan(shard, budget)).collect();
-    let (cancels, tasks): (Vec<_>, Vec<_>) =
+    let (mut cancels, tasks): (Vec<_>, Vec<_>) =
         handles.into_iter().map(|handle| (handle.cancel, handle.task)).unzip();
     let count = tasks.len();
-    // A scan whose task has died tells nothing more.
-    let mut all_over = std::pin::pin!(futures::future::join_all(tasks));
+    let mut tasks: FuturesUnordered<_> = tasks.into_iter().collect();
     let mut latest: BTreeMap<Subject, Scan> = BTreeMap::new();
+    let mut cut_at: BTreeMap<Subject, u64> = BTreeMap::new();
     let mut progress = ScanProgress::default();
     let mut ended = std::pin::pin!(interruption());
     let mut was_interrupted = false;
@@ -50,18 +149,35 @@ pub(super) async fn scan_shards<F: Future<Output = ()>>(
             }
             // What the scans have told comes before the news that they are over.
             reading = watched.readings.recv() => reading,
-            _ = &mut all_over => break,
+            over = tasks.next() => match over {
+                Some(_) => continue,
+                // A scan whose task has died tells nothing more.
+                None => break,
+            },
         };
         let Some(reading) = reading else { break };
+        watched.heard.take(&reading);
         for event in reading.events {
-            let Event::Scan(scan) = event else { continue };
-            if let Some(line) = progress.line(&scan) {
+            let Event::Scan(mut scan) = event else { continue };
+            let has_come_further =
+                || cut_at.get(&scan.shard).map_or(scan.scanned > 0, |before| scan.scanned > *before);
+            if resume
+                && !was_interrupted
+                && matches!(scan.state, ScanState::Stopped(_))
+                && has_come_further()
+                && let Some(handle) = watched.target.resume(&scan.shard, budget)
+            {
+                say(format_args!("{}: it goes on from there", scan_line(&scan)));
+                cut_at.insert(scan.shard.clone(), scan.scanned);
+                cancels.push(handle.cancel);
+                tasks.push(handle.task);
+                scan.state = ScanState::Running;
+            } else if let Some(line) = progress.line(&scan) {
                 say(line);
             }
             latest.insert(scan.shard.clone(), scan);
         }
     }
-    watched.target.stop();
     (latest.into_values().collect(), was_interrupted)
 }
 
@@ -95,7 +211,7 @@ mod tests {
         };
         // Long before the scan's own patience of a minute.
         let shards = [shard];
-        let scanned = scan_shards(watched, &shards, ScanBudget::default(), once);
+        let scanned = scan_shards(&mut watched, &shards, ScanBudget::default(), false, once);
         let (scans, was_interrupted) =
             tokio::time::timeout(Duration::from_secs(30), scanned).await.expect("an interrupted scan ends");
         server.resume();

@@ -7,6 +7,7 @@ use headwater_engine::reading::{Fault, FaultKind, Reading, Topology};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::heard::Heard;
 use crate::cli::EXIT_UNAVAILABLE;
 use crate::cli::output::Failure;
 use crate::config::Config;
@@ -19,11 +20,16 @@ const DISCOVERY: Duration = Duration::from_secs(12);
 /// How long other seeds may still answer after the first has failed.
 const SECOND_CHANCE: Duration = Duration::from_secs(3);
 
+/// How long a node may take to tell its first words.
+const FIRST_WORDS: Duration = Duration::from_secs(4);
+
 /// A Redis target that runs beside nothing else.
 pub(super) struct Watched {
     pub(super) component: Subject,
     pub(super) target: RedisTarget,
     pub(super) readings: mpsc::Receiver<Reading>,
+    /// What was heard so far.
+    pub(super) heard: Heard,
 }
 
 impl Watched {
@@ -37,16 +43,23 @@ impl Watched {
             let (send, readings) = mpsc::channel(1_024);
             let outlet = Outlet { readings: send, stop: CancellationToken::new() };
             let target = RedisTarget::start(spec.clone(), config.settings.interval, outlet);
-            Self { component: spec.component.clone(), target, readings }
+            Self { component: spec.component.clone(), target, readings, heard: Heard::default() }
         };
         Ok(config.redis.iter().map(start).collect())
     }
 
-    /// The topology, or what kept it from being found.
-    pub(super) async fn discovered(mut self) -> Result<Topology, Failure> {
-        self.wait_for_topology().await
+    /// Listens until each of these nodes has told what it tells unasked, or has had the time to.
+    pub(super) async fn hear(&mut self, nodes: &[Subject]) {
+        let deadline = tokio::time::Instant::now() + FIRST_WORDS;
+        while !self.heard.is_complete(nodes) {
+            match tokio::time::timeout_at(deadline, self.readings.recv()).await {
+                Ok(Some(reading)) => self.heard.take(&reading),
+                Ok(None) | Err(_) => break,
+            }
+        }
     }
 
+    /// The topology, or what kept it from being found.
     pub(super) async fn wait_for_topology(&mut self) -> Result<Topology, Failure> {
         let mut fault: Option<Fault> = None;
         let mut found = std::pin::pin!(self.target.discovered(DISCOVERY));
@@ -56,6 +69,7 @@ impl Watched {
                 biased;
                 topology = &mut found => topology,
                 Some(reading) = self.readings.recv() => {
+                    self.heard.take(&reading);
                     let Some(first) = reading.faults.into_iter().next() else { continue };
                     let pause = if first.kind == FaultKind::Auth { Duration::ZERO } else { SECOND_CHANCE };
                     if fault.is_none() || first.kind == FaultKind::Auth {

@@ -169,7 +169,10 @@ impl Job {
         // Whoever asked for the scan waits for its end, also for one that never began.
         let (node, why) = last;
         let state = ScanState::Stopped(RemoteText::new(&why));
-        let scan = Scan { state, ..Scan::begun(self.shard.clone(), node.clone()) };
+        let scan = match &self.progress {
+            Some(progress) => progress.to_scan(&self, node, state),
+            None => Scan { state, ..Scan::begun(self.shard.clone(), node.clone()) },
+        };
         self.send(node, scan).await;
     }
 

@@ -40,6 +40,27 @@ pub(in crate::sources::redis) struct Progress {
     pub(super) found: Found,
 }
 
+impl Progress {
+    /// What is told of it.
+    pub(super) fn to_scan(&self, job: &Job, node: &Subject, state: ScanState) -> Scan {
+        let (biggest, longest) = self.found.rows(job.clustered);
+        Scan {
+            scanned: self.scanned,
+            total: self.total.max(self.scanned),
+            state,
+            biggest,
+            longest,
+            patterns: self.found.patterns.rows(),
+            expiries: self.found.expiries.expiries(),
+            commands: self.commands,
+            cpu_s: self.cpu_s,
+            hits: self.hits,
+            orphans: self.orphans,
+            ..Scan::begun(job.shard.clone(), node.clone())
+        }
+    }
+}
+
 /// Why a scan is over.
 pub(super) enum End {
     /// Every key was looked at.
@@ -129,23 +150,7 @@ impl<'a> Run<'a> {
 
     /// Tells how far the scan is, with all that it has found.
     pub(super) async fn tell(&self, state: ScanState) {
-        let progress = &self.progress;
-        let (biggest, longest) = progress.found.rows(self.job.clustered);
-        let scan = Scan {
-            scanned: progress.scanned,
-            total: progress.total.max(progress.scanned),
-            state,
-            biggest,
-            longest,
-            patterns: progress.found.patterns.rows(),
-            expiries: progress.found.expiries.expiries(),
-            commands: progress.commands,
-            cpu_s: progress.cpu_s,
-            hits: progress.hits,
-            orphans: progress.orphans,
-            ..Scan::begun(self.job.shard.clone(), self.node.clone())
-        };
-        self.job.send(self.node, scan).await;
+        self.job.send(self.node, self.progress.to_scan(self.job, self.node, state)).await;
     }
 
     async fn all_keys(&mut self, pace: &mut Pace) -> Result<End, Trouble> {
