@@ -9,6 +9,7 @@ mod scenarios {
     pub(crate) mod healthy;
     pub(crate) mod keys;
     pub(crate) mod script;
+    pub(crate) mod views;
     pub(crate) mod world;
 }
 
@@ -33,6 +34,8 @@ rules! {
     latency_shift "latency-shift"
     error_shift "error-shift"
     business_symptom "business-symptom"
+    slots_uncovered "slots-uncovered"
+    topology_split "topology-split"
     node_unreachable "node-unreachable"
     shard_saturated "shard-saturated"
     shard_bandwidth "shard-bandwidth"
@@ -40,6 +43,11 @@ rules! {
     slow_to_answer "slow-to-answer"
     slow_commands "slow-commands"
     big_key "big-key"
+    memory_high "memory-high"
+    evicting "evicting"
+    connections_high "connections-high"
+    replication_broken "replication-broken"
+    pool_starved "pool-starved"
     queue_not_compute "queue-not-compute"
     network_path "network-path"
     declared_limit "declared-limit"
@@ -85,7 +93,9 @@ macro_rules! incidents {
 
 incidents! {
     all_answer_slowly
+    cache_is_emptied
     chronic_and_fresh
+    connections_run_out
     culprit_out_of_sight
     culprit_without_source
     cycle
@@ -103,8 +113,10 @@ incidents! {
     orders_fall
     orders_fall_and_nothing_shows_why
     orders_fall_with_latency
+    out_of_memory
     page_of_the_service_is_gone
     plain_healthy
+    pool_of_eight
     primary_refuses
     queue_and_retries
     queue_before_an_idle_accelerator
@@ -112,6 +124,7 @@ incidents! {
     replica_is_gone
     restart_in_the_incident
     scored_text_has_less_time
+    slots_are_lost
     slow_commands_that_nobody_waits_for
     slow_dependency_off_the_path
     slow_instance_of_three
@@ -124,6 +137,7 @@ incidents! {
     two_faults_two_services
     two_hot_shards_of_three
     two_names_of_one_database
+    two_owners_of_a_slot
     victim_looks_worse
     way_between_two_services
 }

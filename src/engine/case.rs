@@ -85,10 +85,8 @@ pub static UNBUILT: &[&str] = &[
     "checkpoint-slow",
     "co-located-keys",
     "compute-bound",
-    "connections-high",
     "consumer-lag",
     "cross-slot",
-    "evicting",
     "expiry-herd",
     "failover-storm",
     "fake-healthy",
@@ -104,16 +102,11 @@ pub static UNBUILT: &[&str] = &[
     "hot-key",
     "kv-cache-pressure",
     "launch-stall",
-    "memory-high",
     "miss-flood",
     "no-backpressure",
     "pcie-degraded",
-    "pool-starved",
-    "replication-broken",
     "slo-burn",
-    "slots-uncovered",
     "timeout-mismatch",
-    "topology-split",
 ];
 
 /// Whether a case may name this rule.

@@ -224,6 +224,12 @@ pub struct SlowCommand {
     pub excluded: bool,
 }
 
+/// Words in the message of a fault that say that a server takes no more connections.
+pub const OUT_OF_CONNECTIONS: &str = "is out of connections";
+
+/// Words in the message of a fault that say that a node holds its cluster for failed, and serves nothing for that.
+pub const CLUSTER_IS_DOWN: &str = "says that its cluster is down";
+
 /// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fault {

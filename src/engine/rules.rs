@@ -6,25 +6,34 @@
 mod access_changed;
 mod big_key;
 mod business_symptom;
+mod cluster_views;
+mod connections_high;
 mod declared_limit;
 mod deviation;
 mod error_shift;
+mod evicting;
 mod hit_but_slow;
 mod latency_shift;
+mod memory_high;
 mod network_path;
 mod node_unreachable;
+mod pool_starved;
 mod queue_not_compute;
 mod recent_change;
+mod replication_broken;
 mod retry_storm;
+mod rising;
 mod self_slow;
 mod shard_bandwidth;
 mod shard_hot;
 mod shard_saturated;
 mod skew;
+mod slots_uncovered;
 mod slow_commands;
 mod slow_instance;
 mod slow_to_answer;
 mod surge;
+mod topology_split;
 mod watches;
 
 use crate::metric::Unit;
@@ -43,6 +52,8 @@ pub static RULES: &[&Rule] = &[
     &latency_shift::RULE,
     &error_shift::RULE,
     &business_symptom::RULE,
+    &slots_uncovered::RULE,
+    &topology_split::RULE,
     &node_unreachable::RULE,
     &shard_saturated::RULE,
     &shard_bandwidth::RULE,
@@ -50,6 +61,11 @@ pub static RULES: &[&Rule] = &[
     &slow_to_answer::RULE,
     &slow_commands::RULE,
     &big_key::RULE,
+    &memory_high::RULE,
+    &evicting::RULE,
+    &connections_high::RULE,
+    &replication_broken::RULE,
+    &pool_starved::RULE,
     &queue_not_compute::RULE,
     &network_path::RULE,
     &declared_limit::RULE,
@@ -73,6 +89,7 @@ pub(crate) use hit_but_slow::{
 
 pub(crate) use latency_shift::ID as LATENCY_SHIFT;
 pub(crate) use network_path::Ways;
+pub(crate) use pool_starved::ID as POOL_STARVED;
 pub(crate) use queue_not_compute::ID as QUEUE_NOT_COMPUTE;
 pub(crate) use recent_change::{ID as RECENT_CHANGE, LATE as CHANGE_IS_LATE};
 pub(crate) use retry_storm::ID as RETRY_STORM;

@@ -36,7 +36,8 @@ pub(crate) fn sources(case: &Case) -> Vec<Exposes> {
     let mut sources = vec![];
     for shard in 0..case.shards {
         for node in nodes(case, shard) {
-            sources.push(redis_node(node, sources.len() % (case.replicas + 1) == 0));
+            let is_primary = sources.len() % (case.replicas + 1) == 0;
+            sources.push(redis_node(node, is_primary, case.replicas));
         }
     }
     for instance in 0..case.instances {
@@ -122,7 +123,7 @@ fn of_added(added: &Added) -> Healthy {
     Healthy { subject, metric, form, part: added.part.clone(), worth }
 }
 
-fn redis_node(node: Subject, primary: bool) -> Exposes {
+fn redis_node(node: Subject, primary: bool, replicas: usize) -> Exposes {
     let share = if primary { 1.0 } else { 0.1 };
     let mut series: Vec<Healthy> = [
         (REDIS_ANSWER_TIME, 0.0007),
@@ -136,11 +137,15 @@ fn redis_node(node: Subject, primary: bool) -> Exposes {
         (REDIS_MISSES, 4.0 * share),
         (REDIS_CLIENTS, 20.0),
         (REDIS_CLIENTS_MAX, 10_000.0),
+        (REDIS_CONNECTIONS, 0.5),
+        (REDIS_REJECTED, 0.0),
         (REDIS_MEMORY, 1e8),
         (REDIS_FORKS, 0.0),
         (REDIS_FORK_TIME, 0.002),
         (REDIS_EXPIRED, 5.0 * share),
         (REDIS_EXPIRE_CAPPED, 0.0),
+        (REDIS_MEMORY_MAX, 1e9),
+        (REDIS_MEMORY_EVICTS, 0.0),
         (REDIS_EVICTED, 0.0),
         (REDIS_OUR_COMMANDS, 2.0),
         (REDIS_OUR_BYTES, 9_000.0),
@@ -152,8 +157,12 @@ fn redis_node(node: Subject, primary: bool) -> Exposes {
         let part = Some(command.to_owned());
         series.push(Healthy { part, ..number(&node, REDIS_COMMAND_CALLS, calls * share) });
     }
-    let replication = if primary { REDIS_NET_REPL_OUT } else { REDIS_NET_REPL_IN };
-    series.push(number(&node, replication, 2_000.0));
+    let replication: &[(Metric, f64)] = if primary {
+        &[(REDIS_NET_REPL_OUT, 2_000.0), (REDIS_REPLICAS, replicas as f64), (REDIS_FULL_SYNCS, 0.0)]
+    } else {
+        &[(REDIS_NET_REPL_IN, 2_000.0), (REDIS_REPLICATION_UP, 1.0), (REDIS_REPLICATION_LAG, 1.0)]
+    };
+    series.extend(replication.iter().map(|(metric, value)| number(&node, *metric, *value)));
     Exposes { source: node, series }
 }
 

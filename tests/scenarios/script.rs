@@ -105,6 +105,9 @@ pub(crate) struct Case {
     pub(crate) sizes: Vec<Sizes>,
     #[serde(default)]
     pub(crate) health: Vec<Health>,
+    /// What nodes say of their cluster, where that is not that all is well; where several match, each adds its own.
+    #[serde(default)]
+    pub(crate) views: Vec<View>,
     #[serde(default)]
     pub(crate) unavailable: Vec<Unavailable>,
     /// Sources that tell of changes, beside those that `changes` names.
@@ -265,6 +268,30 @@ pub(crate) struct Health {
     pub(crate) health: NodeHealth,
     #[serde(default)]
     pub(crate) from: u32,
+}
+
+/// What some nodes say of their cluster from a second on; what is left out is healthy.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct View {
+    /// A node, or all of a shard or of the cluster.
+    pub(crate) node: Subject,
+    #[serde(default)]
+    pub(crate) from: u32,
+    pub(crate) until: Option<u32>,
+    /// Whether they say nothing at all.
+    #[serde(default)]
+    pub(crate) absent: bool,
+    pub(crate) says_ok: Option<bool>,
+    pub(crate) known: Option<u64>,
+    pub(crate) epoch: Option<u64>,
+    pub(crate) owners: Option<u64>,
+    pub(crate) uncovered: Option<Vec<(u16, u16)>>,
+    pub(crate) own: Option<Vec<(u16, u16)>>,
+    pub(crate) failed: Option<Vec<String>>,
+    pub(crate) suspected: Option<Vec<String>>,
+    pub(crate) migrating: Option<Vec<(u16, String)>>,
+    pub(crate) importing: Option<Vec<(u16, String)>>,
 }
 
 #[derive(Deserialize)]

@@ -15,7 +15,7 @@ use headwater_engine::{Engine, Kind, Moment, RemoteText, Snapshot, Subject};
 
 use super::healthy::{Exposes, Healthy, Worth, nodes, sources};
 use super::script::{Case, Failing, Set, during};
-use super::{expect, keys};
+use super::{expect, keys, views};
 
 /// The first second: a Wednesday, 14:06:00 UTC.
 pub(crate) const BEGAN: Moment = Moment(1_772_633_160_000);
@@ -188,6 +188,7 @@ impl<'a> World<'a> {
         }
         if source.kind() == Kind::Redis {
             let topology = topology(case, second);
+            reading.events.extend(views::of(case, &topology, source, second));
             if topology_sent.as_ref() != Some(&topology) {
                 reading.events.push(Event::Topology(topology.clone()));
                 *topology_sent = Some(topology);

@@ -1,6 +1,6 @@
 //! The cache hits as often as ever, and reads are slow.
 
-use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use super::{Breach, Judgement, Limits, Nature, POOL_STARVED, RivalRow, Rule, Threshold, Watches};
 use crate::histogram::Percentile;
 use crate::metric::{DB_DURATION, REDIS_HITS, REDIS_MISSES, Unit};
 use crate::quantity::show;
@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "The hit ratio is at its healthy value (or at least 80 % where none is known) while the callers' own \
           time for a read has a 99th percentile above 50 ms. So data is found and comes late: the cause is a \
           shard, its link, or the caller's pool, and not missing data. It has no mechanism of its own and is \
-          explained by a shard's finding where there is one.",
+          explained by a shard's finding where there is one; where pool-starved fires on the caller, the time is lost \
+          there and not here.",
     next: "compare the shards: time to answer, bytes against the link, CPU; then the caller's connection pool",
     watches: Watches::Components(&[Kind::Redis]),
     nature: Nature::Circumstance,
@@ -79,6 +80,11 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     let least = healthy.map_or(limits.of("hit_ratio"), |healthy| healthy - limits.of("hit_drop"));
     if ratio < least {
         return clear();
+    }
+    if scene.findings.stirring(&[POOL_STARVED], &caller.component_of()) {
+        return Judgement::Clear(format!(
+            "hit ratio {hit}; reads take {shown} (p99) as {caller} sees them, but it waits for its own pool"
+        ));
     }
     Breach::new(
         format!("hit ratio {hit}, yet reads take {shown} (p99) as {caller} sees them"),

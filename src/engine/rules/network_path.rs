@@ -5,7 +5,8 @@ mod ways;
 
 use std::cmp::Ordering;
 
-use super::{ANY_KIND, Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use super::{ANY_KIND, Breach, Judgement, Limits, Nature, POOL_STARVED, RivalRow, Rule, Threshold, Watches};
+use crate::findings::State;
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
@@ -24,7 +25,8 @@ pub(super) static RULE: Rule = Rule {
           usually is; without a past, by ten times 2 ms and half of the caller's time. It is attributed to the end \
           more of whose calls have the gap; of a single call, or where both ends have as many, nothing tells which end \
           it is: the callee is a suspect at most. \
-          The caller's waiting for a connection lies in the gap too, so pool-starved stays as a rival. \
+          The caller's waiting for a connection lies in the gap too: where pool-starved fires on the caller the gap is \
+          its own, where it is clear there is no such rival, and where the pool is not seen it stays one. \
           Of a Redis deployment on several hosts: all nodes of one host, at least two, take ten times longer to \
           answer than those elsewhere and at least 2 ms, while the bytes are below the declared link; a host that is \
           short of CPU looks the same.",
@@ -130,11 +132,28 @@ fn judge_calls(scene: &Scene<'_>, component: &Subject) -> Option<Judgement> {
             show(most, Unit::Seconds)
         )));
     };
-    Some(breach(component, worst, &attributed, own.gaps.len(), in_common))
+    if scene.findings.stirring(&[POOL_STARVED], &worst.caller) {
+        return Some(Judgement::Clear(format!(
+            "{} are lost between {} and {}, and the former waits for its own pool",
+            show(worst.gap, Unit::Seconds),
+            worst.caller,
+            worst.callee
+        )));
+    }
+    let pool = scene.findings.get(POOL_STARVED, &worst.caller);
+    let pool_is_clear = pool.is_some_and(|finding| matches!(finding.state, State::Clear(_)));
+    Some(breach(component, worst, &attributed, own.gaps.len(), (in_common, pool_is_clear)))
 }
 
-/// `in_common` counts the ways of which this end has more than the other.
-fn breach(component: &Subject, worst: &Gap, attributed: &[&Gap], all: usize, in_common: usize) -> Judgement {
+/// `in_common` counts the ways of which this end has more than the other; then whether the caller's pool is known to be
+/// well.
+fn breach(
+    component: &Subject,
+    worst: &Gap,
+    attributed: &[&Gap],
+    all: usize,
+    (in_common, pool_is_clear): (usize, bool),
+) -> Judgement {
     let usual = worst.usual.map_or(String::new(), |usual| {
         format!(", {} {}", crate::wording::baseline_words(usual.from), show(usual.typical, Unit::Seconds))
     });
@@ -159,8 +178,8 @@ fn breach(component: &Subject, worst: &Gap, attributed: &[&Gap], all: usize, in_
         format!("way to {} {}", component.name(), show(worst.gap, Unit::Seconds)),
         worst.gap / worst.limit,
         numbers.collect(),
-    )
-    .with_rival(&RULE.rivals[0]);
+    );
+    let breach = if pool_is_clear { breach } else { breach.with_rival(&RULE.rivals[0]) };
     let is_sure = is_one_sided && worst.usual.is_some();
     breach.at_most(if is_sure { Confidence::Medium } else { Confidence::Low }).judged()
 }

@@ -1,14 +1,16 @@
 //! A node does not answer.
 
+use super::cluster_views::views;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
 use crate::quantity::show;
-use crate::reading::{FaultKind, NodeHealth};
+use crate::reading::{ClusterView, FaultKind, NodeHealth};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
+use crate::text::RemoteText;
 
 pub(super) static RULE: Rule = Rule {
     id: "node-unreachable",
@@ -63,12 +65,8 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
         state.fault.as_ref().map_or("no answer".to_owned(), |(_, fault)| fault.message.as_str().to_owned());
     let place = scene.world.shard(&node.parent().unwrap_or_else(|| node.clone()));
     let row = place.and_then(|shard| shard.nodes.iter().find(|row| row.subject == *node));
-    let says = match row.map(|row| row.health) {
-        Some(NodeHealth::Online) => ", though the cluster says it is online",
-        Some(NodeHealth::Failed) => ", and the cluster says it has failed",
-        Some(NodeHealth::Suspected) => ", and the cluster suspects it",
-        _ => "",
-    };
+    let health = row.map(|row| row.health);
+    let says = by_views(scene, node, health).unwrap_or_else(|| by_shape(health).to_owned());
     let down = scene.now.seconds_after(state.last_data.unwrap_or(since));
     let primary = row.is_some_and(|row| row.primary);
     let breach = Breach::new(
@@ -87,4 +85,36 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
     let breach = if state.last_data.is_some() { breach.dated(since) } else { breach.certain() };
     let breach = breach.with_rival(&RULE.rivals[0]);
     if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
+}
+
+/// Views that are counted: in a cluster of a thousand nodes a few dozen speak for all.
+const COUNTED: usize = 32;
+
+/// What the other nodes say of one, as far as their views hold; `None` where none gives a view, or where they call the
+/// node by another address than we do.
+fn by_views(scene: &Scene<'_>, node: &Subject, health: Option<NodeHealth>) -> Option<String> {
+    let views = views(scene, &node.component_of());
+    let others = views.iter().map(|(_, view)| view).filter(|view| view.node != *node);
+    let others: Vec<&ClusterView> = others.take(COUNTED).collect();
+    let address = node.address()?;
+    let names = |list: &[RemoteText]| list.iter().any(|named| named.as_str() == address);
+    let failed = others.iter().filter(|view| names(&view.failed)).count();
+    let suspecting = others.iter().filter(|view| names(&view.suspected)).count();
+    let all = others.len();
+    match (failed, suspecting) {
+        _ if all == 0 => None,
+        (0, 0) if health != Some(NodeHealth::Online) => None,
+        (0, 0) => Some(format!(", though the cluster says it is online ({all} of {all} nodes)")),
+        (0, some) => Some(format!(", and {some} of {all} nodes suspect it")),
+        (some, _) => Some(format!(", and the cluster says it has failed ({some} of {all} nodes)")),
+    }
+}
+
+fn by_shape(health: Option<NodeHealth>) -> &'static str {
+    match health {
+        Some(NodeHealth::Online) => ", though the cluster says it is online",
+        Some(NodeHealth::Failed) => ", and the cluster says it has failed",
+        Some(NodeHealth::Suspected) => ", and the cluster suspects it",
+        _ => "",
+    }
 }

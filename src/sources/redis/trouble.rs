@@ -1,7 +1,7 @@
 //! What can go wrong between Headwater and a server, each as one sentence with what to do.
 
 use headwater_engine::RemoteText;
-use headwater_engine::reading::{Fault, FaultKind};
+use headwater_engine::reading::{CLUSTER_IS_DOWN, Fault, FaultKind, OUT_OF_CONNECTIONS};
 use redis::{ErrorKind, RedisError};
 
 use super::allowed::{ALLOWED, Command};
@@ -151,10 +151,7 @@ fn explain(
         ),
         "CLUSTERDOWN" => (
             FaultKind::Busy,
-            format!(
-                "'{address}' says that its cluster is down and does not answer {name}: {}",
-                clean(detail)
-            ),
+            format!("'{address}' {CLUSTER_IS_DOWN} and does not answer {name}: {}", clean(detail)),
         ),
         "MOVED" | "ASK" => (
             FaultKind::Malformed,
@@ -166,7 +163,7 @@ fn explain(
         "ERR" if detail.contains("max number of clients") => (
             FaultKind::Busy,
             format!(
-                "'{address}' is out of connections: raise maxclients, or find who holds them with CLIENT LIST"
+                "'{address}' {OUT_OF_CONNECTIONS}: raise maxclients, or find who holds them with CLIENT LIST"
             ),
         ),
         "ERR" if matches!(command, Command::Auth(..)) => (

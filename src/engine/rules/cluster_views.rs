@@ -1,0 +1,95 @@
+//! What the nodes of a cluster say of it, as far as it still holds.
+
+use std::time::Duration;
+
+use crate::metric::REDIS_ANSWER_TIME;
+use crate::reading::ClusterView;
+use crate::scene::Scene;
+use crate::slot::SLOTS;
+use crate::subject::Subject;
+use crate::time::Moment;
+
+/// Views are asked for every ten seconds, and in clusters of more than this many nodes that much less often: three of
+/// these times may pass.
+const HOLDS: Duration = Duration::from_secs(30);
+const NODES: u64 = 64;
+
+/// The views that still hold, each with its moment: of nodes that answer, and not older than three rounds. The last
+/// word of a node that is gone is no view of the present.
+pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Moment, ClusterView)> {
+    let holds = |(at, view): &&(Moment, ClusterView)| {
+        let rounds = u32::try_from(view.known.div_ceil(NODES).max(1)).unwrap_or(u32::MAX);
+        let answers = scene.world.source(&view.node).is_some_and(|state| state.fault.is_none());
+        answers
+            && scene.latest(&view.node, REDIS_ANSWER_TIME).is_some()
+            && scene.now.since(*at) <= HOLDS.saturating_mul(rounds)
+    };
+    scene.world.views(cluster).filter(holds).collect()
+}
+
+/// Whether a deployment is a cluster.
+pub(super) fn is_clustered(scene: &Scene<'_>, cluster: &Subject) -> bool {
+    scene.world.topologies().any(|topology| topology.cluster == *cluster && topology.clustered)
+}
+
+/// What is being moved: `slot 100 moves to 10.0.1.1:6379`, or nothing.
+pub(super) fn moving(views: &[&(Moment, ClusterView)]) -> Option<String> {
+    let out =
+        views.iter().flat_map(|(_, view)| &view.migrating).map(|(slot, to)| (*slot, format!("to {to}")));
+    let into = views
+        .iter()
+        .flat_map(|(_, view)| &view.importing)
+        .map(|(slot, from)| (*slot, format!("from {from}")));
+    let mut all: Vec<(u16, String)> = out.chain(into).collect();
+    all.sort();
+    all.dedup_by_key(|(slot, _)| *slot);
+    let (slot, whither) = all.first()?;
+    Some(match all.len() {
+        1 => format!("slot {slot} is being moved {whither}"),
+        more => format!("{more} slots are being moved, slot {slot} {whither}"),
+    })
+}
+
+/// How many slots lie in ranges.
+pub(super) fn count(ranges: &[(u16, u16)]) -> u32 {
+    ranges.iter().map(|(first, last)| u32::from(last.saturating_sub(*first)) + 1).sum()
+}
+
+/// `10923-16383`, `5, 7-9 and 12 more ranges`.
+pub(super) fn shown(ranges: &[(u16, u16)]) -> String {
+    let words = ranges.iter().take(3).map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    match ranges.len().saturating_sub(3) {
+        0 => words,
+        more => format!("{words} and {more} more ranges"),
+    }
+}
+
+/// The slots that lie in both of two lists of ranges.
+pub(super) fn common(one: &[(u16, u16)], other: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let pairs = one.iter().flat_map(|a| other.iter().map(move |b| (a.0.max(b.0), a.1.min(b.1))));
+    pairs.filter(|(first, last)| first <= last).collect()
+}
+
+/// The share of all slots.
+pub(super) fn share(slots: u32) -> f64 {
+    f64::from(slots) / f64::from(SLOTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_counted_shortened_and_held_against_each_other() {
+        assert_eq!(count(&[(0, 0), (5, 9)]), 6);
+        assert_eq!(shown(&[(0, 0), (5, 9)]), "0, 5-9");
+        assert_eq!(shown(&[(0, 0), (2, 2), (4, 4), (6, 6)]), "0, 2, 4 and 1 more ranges");
+        assert_eq!(common(&[(0, 10), (20, 30)], &[(5, 22)]), [(5, 10), (20, 22)]);
+        assert_eq!(common(&[(0, 4)], &[(5, 9)]), []);
+        assert!((share(count(&[(0, 16_383)])) - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether the data stores below a service are idle: in their thread, their bytes, and their time to answer.
+
+use std::time::Duration;
+
+use crate::findings::{Finding, State};
+use crate::metric::{REDIS_CLIENTS, Unit};
+use crate::peers::typical;
+use crate::quantity::show;
+use crate::rules::Limits;
+use crate::rules::shard_hot::node_busy;
+use crate::rules::slow_to_answer::node_answer_time;
+use crate::scene::Scene;
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+/// What is seen of the stores of a service.
+#[derive(Debug)]
+pub(super) enum Idle {
+    /// Every shard is idle in all three senses.
+    Idle(String),
+    /// One is not, with which and why.
+    Busy(String),
+    /// One was not seen, with what is missing.
+    Unseen(String),
+}
+
+/// Findings on a shard that make it busy, whatever its numbers are: of its thread, its bytes, its time to answer, and of
+/// slots that nobody serves. A slow log of ten minutes says nothing of now.
+const BUSY: &[&str] =
+    &["shard-saturated", "shard-hot", "shard-bandwidth", "slow-to-answer", "slots-uncovered"];
+
+/// The finding that makes a primary busy; a replica that is gone keeps nobody waiting.
+const GONE: &str = "node-unreachable";
+
+/// A count of connections stands still when its interquartile range is at most this share of its median.
+const FLAT: f64 = 0.05;
+const FLAT_FOR: Duration = Duration::from_secs(30);
+const LEAST_POINTS: usize = 5;
+
+/// Whether every shard of every Redis that a service calls is idle.
+pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Idle {
+    let stores: Vec<&Subject> = redis_below(scene, service).collect();
+    if stores.is_empty() {
+        return Idle::Unseen("no Redis is seen below it".to_owned());
+    }
+    let (mut thread, mut answer, mut unseen) = (0.0_f64, 0.0_f64, None);
+    for shard in stores.iter().flat_map(|store| scene.world.shards(store)).map(|shard| &shard.subject) {
+        if let Some(rule) = BUSY.iter().find(|rule| scene.findings.stirring(&[rule], shard)) {
+            return Idle::Busy(format!("{shard} is not idle ({rule})"));
+        }
+        let primary = scene.primary(shard);
+        if primary.is_some_and(|node| scene.findings.get(GONE, node).is_some_and(Finding::counts)) {
+            return Idle::Busy(format!("the primary of {shard} is not to be reached ({GONE})"));
+        }
+        let busy = primary.and_then(|node| node_busy(scene, node));
+        let answers = primary.and_then(|node| node_answer_time(scene, node));
+        if let Some(busy) = busy.filter(|busy| busy.value >= limits.of("thread")) {
+            return Idle::Busy(format!("the thread of {shard} is {} busy", show(busy.value, Unit::Ratio)));
+        }
+        if let Some(answers) = answers.filter(|answers| answers.value >= limits.of("answer")) {
+            return Idle::Busy(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
+        }
+        let bytes = scene.findings.get("shard-bandwidth", shard).map(|finding| &finding.state);
+        match (busy, answers, bytes) {
+            (Some(busy), Some(answers), Some(State::Clear(_) | State::Ended(_))) => {
+                thread = thread.max(busy.value);
+                answer = answer.max(answers.value);
+            }
+            (_, _, Some(State::Unknown(missing))) => unseen = Some(format!("{shard}: {missing}")),
+            _ => unseen = Some(format!("{shard}: {}", scene.missing(shard))),
+        }
+    }
+    if scene.observer_is_late().is_some() {
+        unseen = scene.observer_is_late();
+    }
+    match unseen {
+        Some(missing) => Idle::Unseen(missing),
+        None if stores.iter().all(|store| scene.world.shards(store).is_empty()) => {
+            Idle::Unseen("the shape of its Redis is not known".to_owned())
+        }
+        None => Idle::Idle(format!(
+            "every shard of {} is idle (busiest thread {}, slowest answer {}, no link full)",
+            stores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            show(thread, Unit::Ratio),
+            show(answer, Unit::Seconds)
+        )),
+    }
+}
+
+/// The store below a service whose count of connections stands still, with that count over its primaries; `None` where
+/// it moves, or too little was seen.
+pub(super) fn flat_connections(scene: &Scene<'_>, service: &Subject) -> Option<(Subject, Seen)> {
+    redis_below(scene, service).find_map(|store| {
+        let mut sum = 0.0;
+        for shard in scene.world.shards(store) {
+            let points = scene.store.points(scene.primary(&shard.subject)?, REDIS_CLIENTS, None)?;
+            let lately = points.since(scene.now - FLAT_FOR).map(|seen| seen.value);
+            let (median, spread, count) = typical(lately)?;
+            if count < LEAST_POINTS || spread > median * FLAT {
+                return None;
+            }
+            sum += median;
+        }
+        (sum > 0.0).then(|| (store.clone(), Seen { value: sum, at: scene.now }))
+    })
+}
+
+fn redis_below<'a>(scene: &'a Scene<'_>, service: &'a Subject) -> impl Iterator<Item = &'a Subject> {
+    scene.graph.callees(service).filter(|callee| callee.kind() == Kind::Redis)
+}

@@ -1,0 +1,185 @@
+//! The nodes of a cluster disagree on who owns what.
+
+use std::collections::BTreeMap;
+
+use super::cluster_views::{common, count, is_clustered, moving, shown, views};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
+use crate::metric::Unit;
+use crate::quantity::show;
+use crate::reading::ClusterView;
+use crate::report::{Confidence, Evidence, Role};
+use crate::scene::{Scene, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+use crate::time::Moment;
+
+pub(super) static RULE: Rule = Rule {
+    id: "topology-split",
+    title: "the nodes of a cluster disagree on who owns what",
+    doc: "Each node's own view is held against the others', over three rounds in which every node was asked anew, \
+          because views are taken at different moments and a failover takes seconds to be known to all. Two nodes \
+          that both say that they own a slot convict: writes go two ways, and those of one are lost. Views that \
+          give a slot different owners send clients from node to node. A node that knows fewer nodes, or is at \
+          an older epoch, is a suspect at most: it may only be cut off, or forgotten. Two masters in one shard after \
+          a failover, one of them failed, is no split, and neither is a slot that is being moved. The last word of a \
+          node that does not answer any more is not counted.",
+    next: "see which nodes see each other (the cluster's bus is a port of its own, 10000 above); then let \
+           redis-cli --cluster check say which slots are in doubt before anything is fixed",
+    watches: Watches::Those {
+        kinds: &[Kind::Redis],
+        which: "that is a cluster whose nodes give their views",
+        are: |scene, cluster| is_clustered(scene, cluster) && scene.world.views(cluster).nth(1).is_some(),
+    },
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Trigger,
+    hold: 3,
+    thresholds: &[],
+    rivals: &[RivalRow {
+        rule: "network-path",
+        told_by: "whether the nodes that disagree reach each other on the cluster's bus",
+    }],
+    absorbs: &[],
+    judge,
+};
+
+type View = (Moment, ClusterView);
+
+fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
+    let views = views(scene, cluster);
+    if views.len() < 2 {
+        return Judgement::Unknown(format!("{} of its nodes give a view that still holds", views.len()));
+    }
+    if let Some(moves) = moving(&views) {
+        return Judgement::Clear(format!("{moves}: until that is done views may differ by it"));
+    }
+    let doubt = two_owners(&views).or_else(|| other_owners(&views)).or_else(|| knows_less(&views));
+    match doubt {
+        Some(breach) => breach.judged(),
+        None => {
+            let known = views.first().map_or(0, |(_, view)| view.known);
+            Judgement::Clear(format!(
+                "{} nodes agree on the owner of every slot, and know {known} nodes",
+                views.len()
+            ))
+        }
+    }
+}
+
+/// Two nodes that both say that they own a slot.
+fn two_owners(views: &[&View]) -> Option<Breach> {
+    // Of a thousand nodes few pairs lie over each other: in the order of their slots only neighbours can.
+    let mut owned: Vec<((u16, u16), &ClusterView)> =
+        views.iter().flat_map(|(_, view)| view.own.iter().map(move |range| (*range, view))).collect();
+    owned.sort_by_key(|(range, _)| *range);
+    let mut reaches: Option<((u16, u16), &ClusterView)> = None;
+    for (range, view) in owned {
+        if let Some((before, other)) = reaches
+            && before.1 >= range.0
+            && other.node != view.node
+        {
+            let both = common(&other.own, &view.own);
+            let [one, two] = [other, view].map(|view| view.node.address().unwrap_or("a node"));
+            let slots = count(&both);
+            return Some(Breach::new(
+                format!(
+                    "{one} and {two} both say that they own {slots} slots, {}: writes go two ways, and those of one \
+                     of them will be lost",
+                    shown(&both)
+                ),
+                format!("{slots} slots with two owners"),
+                10.0,
+                vec![number("slots with two owners", f64::from(slots), 0.0, views)],
+            ));
+        }
+        if reaches.is_none_or(|(before, _)| range.1 > before.1) {
+            reaches = Some((range, view));
+        }
+    }
+    None
+}
+
+/// Views that give slots other owners than most do.
+fn other_owners(views: &[&View]) -> Option<Breach> {
+    let apart = against_most(views, |view| view.owners)?;
+    Some(
+        Breach::new(
+            format!(
+                "{} of {} nodes give slots other owners than most do: {}; clients that ask them are sent to the wrong \
+                 node",
+                apart.len(),
+                views.len(),
+                names(&apart)
+            ),
+            format!("{} nodes see other owners", apart.len()),
+            2.0,
+            vec![number("nodes that see other owners", apart.len() as f64, 0.0, views)],
+        )
+        .with_rival(&RULE.rivals[0])
+        .at_most(Confidence::Medium),
+    )
+}
+
+/// Nodes that know fewer nodes than most do, or are at an older epoch.
+fn knows_less(views: &[&View]) -> Option<Breach> {
+    let most = views.iter().map(|(_, view)| view.known).max()?;
+    let few: Vec<&ClusterView> =
+        views.iter().map(|(_, view)| view).filter(|view| view.known < most).collect();
+    if let Some(least) = few.iter().map(|view| view.known).min() {
+        return Some(lesser(
+            format!(
+                "{} of {} nodes know fewer nodes: {} knows {least} of {most}",
+                few.len(),
+                views.len(),
+                names(&few)
+            ),
+            format!("{} nodes know fewer", few.len()),
+            number("nodes that are known least", least as f64, most as f64, views),
+        ));
+    }
+    let newest = views.iter().map(|(_, view)| view.epoch).max()?;
+    let old: Vec<&ClusterView> =
+        views.iter().map(|(_, view)| view).filter(|view| view.epoch < newest).collect();
+    let oldest = old.iter().map(|view| view.epoch).min()?;
+    Some(lesser(
+        format!(
+            "{} of {} nodes are at an older epoch: {} at {oldest}, the newest is {newest}",
+            old.len(),
+            views.len(),
+            names(&old)
+        ),
+        format!("{} nodes at an older epoch", old.len()),
+        number("oldest epoch", oldest as f64, newest as f64, views),
+    ))
+}
+
+fn lesser(sentence: String, short: String, evidence: Evidence) -> Breach {
+    Breach::new(sentence, short, 1.0, vec![evidence]).at_most(Confidence::Low)
+}
+
+/// The views that differ from what most say; where two sides are equal in number, those of the greater value. `None`
+/// where all say the same.
+fn against_most<'a>(views: &[&'a View], of: impl Fn(&ClusterView) -> u64) -> Option<Vec<&'a ClusterView>> {
+    let mut sides: BTreeMap<u64, Vec<&ClusterView>> = BTreeMap::new();
+    for (_, view) in views {
+        sides.entry(of(view)).or_default().push(view);
+    }
+    let most = sides.iter().rev().max_by_key(|(_, side)| side.len()).map(|(value, _)| *value)?;
+    sides.remove(&most);
+    let apart: Vec<&ClusterView> = sides.into_values().flatten().collect();
+    (!apart.is_empty()).then_some(apart)
+}
+
+/// A number dated by the oldest of the views that it rests on: it is a new observation once all were asked anew.
+fn number(name: &str, value: f64, limit: f64, views: &[&View]) -> Evidence {
+    let at = views.iter().map(|(at, _)| *at).min().unwrap_or_default();
+    named_evidence(name.to_owned(), Unit::Count, Seen { value, at }, Some(limit), None)
+}
+
+fn names(views: &[&ClusterView]) -> String {
+    let named: Vec<&str> = views.iter().filter_map(|view| view.node.address()).take(3).collect();
+    match views.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {} more", named.join(", "), show(more as f64, Unit::Count)),
+    }
+}
