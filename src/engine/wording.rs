@@ -189,11 +189,17 @@ pub fn keys(suspect: &Suspect) -> impl Iterator<Item = String> {
     })
 }
 
-/// Subjects that were exonerated by the same rules, in one row: parts of a subject that is in the row itself are
-/// left out.
+/// Subjects that were exonerated by the same rules, in one row: parts of a subject that is exonerated by the same and
+/// perhaps more are left out.
 pub fn innocents(exonerated: &[Exonerated]) -> Vec<(Vec<&Subject>, &[String])> {
-    let whole = exonerated.iter().map(|row| (&row.subject, row.by.as_slice()));
-    grouped(whole)
+    let by: BTreeMap<&str, &[String]> =
+        exonerated.iter().map(|row| (row.subject.as_str(), row.by.as_slice())).collect();
+    let goes_with = |row: &Exonerated, whole: &str| {
+        by.get(whole).is_some_and(|of_whole| row.by.iter().all(|rule| of_whole.contains(rule)))
+    };
+    let above = |row: &Exonerated, whole: &str| whole != row.subject.as_str() && goes_with(row, whole);
+    let rows = exonerated.iter().filter(|row| !row.subject.wholes().any(|whole| above(row, whole)));
+    grouped(rows.map(|row| (&row.subject, row.by.as_slice())))
 }
 
 /// Subjects for which the same is missing, in one row.
@@ -339,6 +345,21 @@ mod tests {
             rows,
             [("gpu/ranker, host/a".to_owned(), "no source"), ("redis/a".to_owned(), "no answer")]
         );
+    }
+
+    #[test]
+    fn a_part_is_named_with_its_whole_though_more_rules_look_at_the_whole() {
+        let row = |text: &str, by: &[&str]| Exonerated {
+            subject: subject(text),
+            by: by.iter().map(ToString::to_string).collect(),
+        };
+        let all = [
+            row("redis/a", &["slots-uncovered", "shard-hot"]),
+            row("redis/a#0", &["shard-hot"]),
+            row("redis/b#0", &["shard-hot"]),
+        ];
+        let rows: Vec<String> = innocents(&all).into_iter().map(|(subjects, _)| names(&subjects)).collect();
+        assert_eq!(rows, ["redis/a", "redis/b#0"]);
     }
 
     #[test]

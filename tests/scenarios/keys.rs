@@ -130,7 +130,6 @@ pub(crate) fn scan(row: &Scanned, node: &Subject) -> Scan {
         at: second(row.at.into()),
         sampled,
         without: row.without_expiry,
-        spans: vec![],
         seconds: row
             .expiring
             .iter()

@@ -10,7 +10,7 @@ use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
-use idle::{Idle, flat_connections, of_stores};
+use idle::{Stores, flat_connections, of_stores};
 use pools::{Pool, fullest, operations_at_once, timed_out};
 
 /// The id of the rule, which others ask for by name: a caller's own waiting looks like the slowness of what it calls.
@@ -111,7 +111,7 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
         return Judgement::Clear(pool.calm(operations_at_once(scene, service)));
     }
     let idle = of_stores(scene, service, limits);
-    if let Idle::Busy(why) = &idle {
+    if let Stores::Busy(why) = &idle {
         return Judgement::Clear(format!("{}; but {why}: the pool is its victim", pool.trouble()));
     }
     starved(scene, service, &pool, &idle, gave_up)
@@ -121,16 +121,16 @@ fn starved(
     scene: &Scene<'_>,
     service: &Subject,
     pool: &Pool,
-    idle: &Idle,
+    idle: &Stores,
     gave_up: Option<Seen>,
 ) -> Judgement {
     let gave = gave_up.map_or(String::new(), |seen| {
         format!("; {} operations are given up", show(seen.value, Unit::PerSecond))
     });
     let stores = match idle {
-        Idle::Idle(how) => format!("while {how}"),
-        Idle::Unseen(missing) => format!("and whether what it calls is idle is not known: {missing}"),
-        Idle::Busy(why) => why.clone(),
+        Stores::Idle(how) => format!("while {how}"),
+        Stores::Unseen(missing) => format!("and whether what it calls is idle is not known: {missing}"),
+        Stores::Busy(why) => why.clone(),
     };
     let why = pool.why(operations_at_once(scene, service));
     let objective = scene.declared_objective(service);
@@ -154,7 +154,7 @@ fn starved(
         None => breach,
     };
     match idle {
-        Idle::Idle(_) => breach.judged(),
+        Stores::Idle(_) => breach.judged(),
         _ => breach
             .with_rival(&RULE.rivals[0])
             .with_rival(&RULE.rivals[1])
@@ -167,9 +167,9 @@ fn starved(
 fn without_pool(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>, gave_up: Seen) -> Judgement {
     let said = format!("{} operations are given up", show(gave_up.value, Unit::PerSecond));
     match of_stores(scene, service, limits) {
-        Idle::Busy(why) => Judgement::Clear(format!("{said}; but {why}: they are its victims")),
-        Idle::Unseen(missing) => Judgement::Unknown(format!("{said}; neither its pool nor its store is seen: {missing}")),
-        Idle::Idle(how) => match flat_connections(scene, service) {
+        Stores::Busy(why) => Judgement::Clear(format!("{said}; but {why}: they are its victims")),
+        Stores::Unseen(missing) => Judgement::Unknown(format!("{said}; neither its pool nor its store is seen: {missing}")),
+        Stores::Idle(how) => match flat_connections(scene, service) {
             None => Judgement::Unknown(format!("{said} while {how}, and nothing shows its pool")),
             Some((store, seen)) => Breach::new(
                 format!(

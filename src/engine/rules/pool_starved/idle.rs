@@ -15,7 +15,7 @@ use crate::subject::{Kind, Subject};
 
 /// What is seen of the stores of a service.
 #[derive(Debug)]
-pub(super) enum Idle {
+pub(super) enum Stores {
     /// Every shard is idle in all three senses.
     Idle(String),
     /// One is not, with which and why.
@@ -38,27 +38,27 @@ const FLAT_FOR: Duration = Duration::from_secs(30);
 const LEAST_POINTS: usize = 5;
 
 /// Whether every shard of every Redis that a service calls is idle.
-pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Idle {
+pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Stores {
     let stores: Vec<&Subject> = redis_below(scene, service).collect();
     if stores.is_empty() {
-        return Idle::Unseen("no Redis is seen below it".to_owned());
+        return Stores::Unseen("no Redis is seen below it".to_owned());
     }
     let (mut thread, mut answer, mut unseen) = (0.0_f64, 0.0_f64, None);
     for shard in stores.iter().flat_map(|store| scene.world.shards(store)).map(|shard| &shard.subject) {
         if let Some(rule) = BUSY.iter().find(|rule| scene.findings.stirring(&[rule], shard)) {
-            return Idle::Busy(format!("{shard} is not idle ({rule})"));
+            return Stores::Busy(format!("{shard} is not idle ({rule})"));
         }
         let primary = scene.primary(shard);
         if primary.is_some_and(|node| scene.findings.get(GONE, node).is_some_and(Finding::counts)) {
-            return Idle::Busy(format!("the primary of {shard} is not to be reached ({GONE})"));
+            return Stores::Busy(format!("the primary of {shard} is not to be reached ({GONE})"));
         }
         let busy = primary.and_then(|node| node_busy(scene, node));
         let answers = primary.and_then(|node| node_answer_time(scene, node));
         if let Some(busy) = busy.filter(|busy| busy.value >= limits.of("thread")) {
-            return Idle::Busy(format!("the thread of {shard} is {} busy", show(busy.value, Unit::Ratio)));
+            return Stores::Busy(format!("the thread of {shard} is {} busy", show(busy.value, Unit::Ratio)));
         }
         if let Some(answers) = answers.filter(|answers| answers.value >= limits.of("answer")) {
-            return Idle::Busy(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
+            return Stores::Busy(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
         }
         let bytes = scene.findings.get("shard-bandwidth", shard).map(|finding| &finding.state);
         match (busy, answers, bytes) {
@@ -74,11 +74,11 @@ pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_
         unseen = scene.observer_is_late();
     }
     match unseen {
-        Some(missing) => Idle::Unseen(missing),
+        Some(missing) => Stores::Unseen(missing),
         None if stores.iter().all(|store| scene.world.shards(store).is_empty()) => {
-            Idle::Unseen("the shape of its Redis is not known".to_owned())
+            Stores::Unseen("the shape of its Redis is not known".to_owned())
         }
-        None => Idle::Idle(format!(
+        None => Stores::Idle(format!(
             "every shard of {} is idle (busiest thread {}, slowest answer {}, no link full)",
             stores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             show(thread, Unit::Ratio),
