@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use headwater::sources::Outlet;
+use headwater::sources::redis::allowed::{Release, acl_line};
 use headwater::sources::redis::{RedisSpec, RedisTarget, SearchBudget};
 use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading, ScanState};
 use headwater_engine::slot::slot_of;
@@ -327,6 +328,43 @@ async fn monitor_ends_as_soon_as_the_node_stops_answering() {
     assert!(search.seconds < 2.0, "{}", search.seconds);
     wait_until("nobody listens any more", || listeners(&server) == 0);
     drop(load);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_who_may_not_listen_is_told_so_once_and_one_who_may_leaves_the_acl_log_empty() {
+    for may_listen in [true, false] {
+        let server = Server::start(&[]);
+        let line = acl_line("watcher", Release::redis(7, 0), may_listen).replace(">PASSWORD", ">word");
+        server.run::<()>(&line.split(' ').collect::<Vec<_>>());
+        let load = Load::of(&server, 0, b"hot", b"cold");
+        let (send, mut readings) = Readings::channel();
+        let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+        let mut spec = RedisSpec::new(Subject::component(Kind::Redis, "features"), vec![server.address()]);
+        spec.username = Some("watcher".to_owned());
+        spec.password = Some("word".to_owned().into());
+        let target = RedisTarget::start(spec, Duration::from_secs(1), outlet);
+        let topology = target.discovered(PATIENCE).await.expect("the server is discovered");
+        let (shard, node) = (&topology.shards[0].subject, &topology.shards[0].nodes[0].subject);
+        let usual = offers(&mut readings, node).await;
+        assert_eq!(refusal(&usual, KeyMethod::Monitor), None, "what was never refused is offered");
+        let refused = |server: &Server| server.run::<Vec<redis::Value>>(&["ACL", "LOG"]).len();
+        assert_eq!(refused(&server), 0, "nothing is tried to find out");
+        target.search(shard, KeyMethod::Monitor, SearchBudget::default()).expect("the shard is known");
+        let search = until_ended(&mut readings).await;
+        if may_listen {
+            assert!(is_fair_end(&search.state), "{:?}", search.state);
+            assert_eq!((search.keys[0].key.as_str(), refused(&server)), ("hot", 0));
+        } else {
+            assert!(
+                matches!(&search.state, ScanState::Stopped(why) if why.as_str().contains("ACL SETUSER watcher +monitor")),
+                "{:?}",
+                search.state
+            );
+            let after = offers(&mut readings, node).await;
+            assert!(refusal(&after, KeyMethod::Monitor).is_some_and(|why| why.contains("+monitor")));
+        }
+        drop(load);
+    }
 }
 
 /// A primary of this release as INFO tells it; what is not asked of it here is unknown to it.
