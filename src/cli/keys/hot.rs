@@ -1,13 +1,14 @@
 //! `headwater keys hot`: the hottest keys, in the gentlest way that a server offers and the user allows.
 
+mod passive;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, Reading, ScanState};
-use headwater_engine::{RemoteText, Subject, quantity};
+use headwater_engine::Subject;
+use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, ScanState};
 
 use super::scanning::is_shard;
 use super::watched::Watched;
@@ -20,12 +21,10 @@ use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
 use crate::cli::{EXIT_UNAVAILABLE, interrupted};
 use crate::report::Layout;
+use passive::Passive;
 
 /// How long a node may take to tell what it offers.
 const OFFERS: Duration = Duration::from_secs(6);
-
-/// Keys of slow and large commands that are listed.
-const PASSIVE: usize = 10;
 
 /// `headwater keys hot`.
 #[derive(Debug, Args)]
@@ -62,12 +61,6 @@ struct Answer {
     shard: Subject,
     offers: Vec<MethodOffer>,
     search: Option<HotSearch>,
-}
-
-/// What is known without a search: keys of slow and of large commands.
-#[derive(Default)]
-struct Passive {
-    keys: BTreeMap<(Subject, RemoteText), (u64, String)>,
 }
 
 pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
@@ -199,40 +192,6 @@ async fn search(
         }
     }
     Ok(newest)
-}
-
-impl Passive {
-    fn take(&mut self, reading: &Reading) {
-        for event in &reading.events {
-            let seen = match event {
-                Event::SlowCommand(entry) if !entry.excluded => entry.key.clone().map(|key| {
-                    let took = quantity::show(entry.took.as_secs_f64(), Unit::Seconds);
-                    (key, format!("{} took {took}", entry.command))
-                }),
-                Event::LargeCommand(entry) if !entry.excluded => entry.key.clone().map(|key| {
-                    let size = quantity::show(entry.bytes as f64, Unit::Bytes);
-                    (key, format!("{} of {size}", entry.command))
-                }),
-                _ => None,
-            };
-            if let Some((key, words)) = seen {
-                let known = self.keys.entry((reading.source.clone(), key)).or_insert((0, words));
-                known.0 += 1;
-            }
-        }
-    }
-
-    /// The keys that were named most often, with the node that named them.
-    fn most_named(&self) -> Vec<(&Subject, &RemoteText, u64, &str)> {
-        let mut keys: Vec<_> = self
-            .keys
-            .iter()
-            .map(|((node, key), (times, words))| (node, key, *times, words.as_str()))
-            .collect();
-        keys.sort_by_key(|(.., times, _)| std::cmp::Reverse(*times));
-        keys.truncate(PASSIVE);
-        keys
-    }
 }
 
 fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> Layout {
