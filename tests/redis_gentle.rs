@@ -7,7 +7,7 @@ use headwater::sources::Outlet;
 use headwater::sources::redis::{RedisSpec, RedisTarget};
 use headwater_engine::reading::Event;
 use headwater_engine::{Kind, Subject, metric};
-use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of};
+use headwater_test_support::{Cluster, PATIENCE, Readings, Server, ServerRelease, value_of};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a node's own time is watched; long enough for the question for the shape to fall into it.
@@ -15,7 +15,17 @@ const WINDOW_US: u64 = 12_000_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_is_sent_at_most_three_commands_a_second() {
-    let cluster = Cluster::start(3, 0);
+    at_most_three_commands_a_second(ServerRelease::Installed).await;
+}
+
+/// It has more to be asked for than any other release.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_valkey_is_sent_at_most_three_commands_a_second() {
+    at_most_three_commands_a_second(ServerRelease::Valkey91).await;
+}
+
+async fn at_most_three_commands_a_second(release: ServerRelease) {
+    let cluster = Cluster::start_release(release, 3, 0, &[]);
     let (send, mut readings) = Readings::channel();
     let outlet = Outlet { readings: send, stop: CancellationToken::new() };
     let spec =

@@ -3,7 +3,7 @@
 pub mod address;
 pub mod allowed;
 mod board;
-mod cluster_view;
+pub mod cluster_view;
 mod command_times;
 mod commandlog;
 pub mod connection;

@@ -5,6 +5,7 @@
 pub mod certificates;
 mod cluster;
 pub mod http;
+mod large_cluster;
 pub mod oracle;
 mod readings;
 mod release;
@@ -16,6 +17,7 @@ pub mod terminal;
 use std::time::{Duration, Instant};
 
 pub use cluster::Cluster;
+pub use large_cluster::LargeCluster;
 pub use readings::{Readings, node_at, value_of};
 pub use release::ServerRelease;
 pub use server::Server;

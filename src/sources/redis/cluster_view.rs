@@ -82,7 +82,7 @@ impl Views {
 }
 
 /// Reads one node's view from its CLUSTER INFO and the lines of its CLUSTER NODES; `host` is where it was asked.
-pub(super) fn read_view(node: &Subject, host: &str, state: &str, lines: &[NodeLine]) -> ClusterView {
+pub fn read_view(node: &Subject, host: &str, state: &str, lines: &[NodeLine]) -> ClusterView {
     let state = Info::parse(state);
     let number = |field: &str| state.number(field).map(|number| number as u64);
     let myself = lines.iter().find(|line| line.myself);

@@ -1,5 +1,7 @@
 //! COMMANDLOG of Valkey 8.1 and later: commands with a large request or reply, which name big keys that are in use.
 
+use std::time::Duration;
+
 use headwater_engine::reading::{Event, FaultKind, LargeCommand, LargeKind, Reading};
 use headwater_engine::{Moment, RemoteText};
 use tokio::time::Instant;
@@ -8,6 +10,7 @@ use super::allowed::{ALLOWED, Command};
 use super::connection::Connection;
 use super::info::Info;
 use super::lacks::Lacks;
+use super::look::Seldom;
 use super::slowlog::{Entry, Progress, read_slowlog};
 use super::trouble::Trouble;
 
@@ -18,10 +21,15 @@ const COMMANDLOG: &str = "COMMANDLOG GET";
 const KINDS: [(LargeKind, &str); 2] =
     [(LargeKind::Reply, "large-reply"), (LargeKind::Request, "large-request")];
 
+/// How often both are asked for: they are long enough for what comes in between, and two questions more at every look
+/// would be as many as all others together.
+const EVERY: Duration = Duration::from_secs(5);
+
 /// Where reading one node's logs of large commands has come to: each has ids of its own.
 #[derive(Debug, Default)]
 pub(super) struct CommandLog {
     logs: [Progress; KINDS.len()],
+    turn: Seldom,
 }
 
 impl CommandLog {
@@ -36,7 +44,7 @@ impl CommandLog {
     ) -> Result<(), Trouble> {
         let (release, now) = (info.release(), Instant::now());
         let is_known = ALLOWED.iter().any(|row| row.name == COMMANDLOG && release.knows(row));
-        if !is_known || !lacks.may_ask(COMMANDLOG, now) {
+        if !is_known || !lacks.may_ask(COMMANDLOG, now) || !self.turn.is_due(now, EVERY) {
             return Ok(());
         }
         let run_id = info.text("run_id").unwrap_or_default();

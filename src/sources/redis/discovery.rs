@@ -1,6 +1,6 @@
 //! Finding a target's nodes from its seeds, and keeping a task for each while they come and go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -217,13 +217,13 @@ impl Target {
     /// Starts tasks for nodes that are new, and ends those of nodes that are gone or dialled elsewhere now.
     fn keep_tasks(&mut self, topology: &Topology, dials: Dials, access: &Arc<Access>, board: &Arc<Board>) {
         let many = dials.len() > MANY_NODES;
-        let is_primary = |subject: &Subject| {
-            topology.shards.iter().flat_map(|s| &s.nodes).any(|n| n.primary && n.subject == *subject)
-        };
+        let nodes = topology.shards.iter().flat_map(|shard| &shard.nodes);
+        let primaries: BTreeSet<&Subject> =
+            nodes.filter(|node| node.primary).map(|node| &node.subject).collect();
         let mut wanted = BTreeMap::new();
         for (subject, dial) in dials {
             let Some(dial) = dial else { continue };
-            let slowly = many && !is_primary(&subject);
+            let slowly = many && !primaries.contains(&subject);
             let interval = if slowly { self.interval.max(REPLICA_INTERVAL) } else { self.interval };
             wanted.insert(subject, (dial, interval));
         }

@@ -15,6 +15,8 @@ use super::topology::{Host, SeenNode, SeenShard};
 pub struct ShardNumbers {
     /// The ids of each shard's nodes, those seen last at the end.
     members: Vec<Vec<String>>,
+    /// In which shard each of these ids is.
+    home: BTreeMap<String, usize>,
 }
 
 /// How many nodes are remembered of one shard: pods that are replaced every day bring a new id each time.
@@ -30,10 +32,11 @@ impl ShardNumbers {
             .iter()
             .enumerate()
             .flat_map(|(index, shard)| {
-                let overlaps = self.members.iter().enumerate().map(move |(number, members)| {
-                    (shard.nodes.iter().filter(|node| members.contains(&node.id)).count(), number)
-                });
-                overlaps.filter(|(count, _)| *count > 0).map(move |(count, number)| (index, count, number))
+                let mut overlaps: BTreeMap<usize, usize> = BTreeMap::new();
+                for number in shard.nodes.iter().filter_map(|node| self.home.get(&node.id)) {
+                    *overlaps.entry(*number).or_default() += 1;
+                }
+                overlaps.into_iter().map(move |(number, count)| (index, count, number))
             })
             .collect();
         claims.sort_by_key(|(index, count, number)| {
@@ -66,14 +69,16 @@ impl ShardNumbers {
 
     fn remember(&mut self, number: usize, shard: &SeenShard) {
         for node in &shard.nodes {
-            for members in &mut self.members {
-                members.retain(|id| *id != node.id);
+            if let Some(before) = self.home.insert(node.id.clone(), number) {
+                self.members[before].retain(|id| *id != node.id);
             }
             self.members[number].push(node.id.clone());
         }
         let members = &mut self.members[number];
         let kept = MEMBERS_KEPT.max(shard.nodes.len());
-        members.drain(..members.len().saturating_sub(kept));
+        for id in members.drain(..members.len().saturating_sub(kept)) {
+            self.home.remove(&id);
+        }
     }
 }
 
@@ -110,6 +115,7 @@ pub type Dials = Vec<(Subject, Option<Dial>)>;
 /// Names every node and says where it is dialled.
 pub fn lay_out(view: Viewpoint<'_>, shards: BTreeMap<usize, SeenShard>) -> (Topology, Dials) {
     let mut dials: Dials = vec![];
+    let mut named: BTreeSet<Subject> = BTreeSet::new();
     let shards = shards
         .into_iter()
         .map(|(number, seen)| {
@@ -118,10 +124,11 @@ pub fn lay_out(view: Viewpoint<'_>, shards: BTreeMap<usize, SeenShard>) -> (Topo
             for node in seen.nodes {
                 let (address, dial) = locate(view, &node);
                 let mut subject = shard.instance(&address);
-                if dials.iter().any(|(known, _)| *known == subject) {
+                if !named.insert(subject.clone()) {
                     // Nodes are told apart by id: two may announce one address.
                     let id: String = node.id.chars().take(8).collect();
                     subject = shard.instance(&format!("{address}~{id}"));
+                    named.insert(subject.clone());
                 }
                 dials.push((subject.clone(), dial));
                 let id = RemoteText::new(&node.id);
