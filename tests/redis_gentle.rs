@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headwater::sources::Outlet;
 use headwater::sources::redis::{RedisSpec, RedisTarget};
-use headwater_engine::reading::Event;
+use headwater_engine::reading::{Event, Reading};
 use headwater_engine::{Kind, Subject, metric};
 use headwater_test_support::{Cluster, PATIENCE, Readings, Server, ServerRelease, value_of};
 use tokio_util::sync::CancellationToken;
@@ -56,8 +56,10 @@ async fn at_most_three_commands_a_second(release: ServerRelease) {
             .collect();
         // The first answer comes right after the log-in; the window begins with the second.
         let (first, last) = (of_node[1], of_node[of_node.len() - 1]);
-        let seconds = (last.source_clock_us.unwrap() - first.source_clock_us.unwrap()) as f64 / 1e6;
-        let grown = |metric| value_of(last, metric).unwrap() - value_of(first, metric).unwrap();
+        let clock = |look: &Reading| look.source_clock_us.expect("the node has a clock") as f64 / 1e6;
+        let seconds = clock(last) - clock(first);
+        let count = |look, metric| value_of(look, metric).expect("each look has it");
+        let grown = |metric| count(last, metric) - count(first, metric);
         let by_server = grown(metric::REDIS_COMMANDS) / seconds;
         assert!(by_server <= 3.0, "{node}: {by_server} commands a second over {seconds} s");
         assert!(by_server > 1.0, "{node}: {by_server} commands a second: was it watched at all?");
