@@ -1,16 +1,17 @@
 //! A cluster that fails in every way that can be brought about here: each fault has its row, its sentence and its
 //! recovery, and the rest is looked at as before.
 
-#[path = "redis_failing/desk.rs"]
-mod desk;
+mod redis_failing {
+    pub(crate) mod desk;
+}
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use desk::{Desk, view_of};
 use headwater_engine::metric;
 use headwater_engine::reading::{ClusterView, FaultKind, NodeHealth, ScanState};
 use headwater_engine::{Snapshot, Subject};
 use headwater_test_support::{Cluster, Server, ServerRelease};
+use redis_failing::desk::{self, Desk, view_of};
 
 /// The node at an address; the deployment may have to be found first.
 fn node(snapshot: &Snapshot, address: &str) -> Option<Subject> {

@@ -12,7 +12,7 @@ use headwater_engine::{Baselines, Snapshot, Subject};
 use headwater_test_support::{PATIENCE, Server};
 
 /// The running application with what its evaluations said.
-pub(super) struct Desk {
+pub(crate) struct Desk {
     app: App,
     /// Evaluations so far.
     looks: usize,
@@ -22,7 +22,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Watches these seeds, each as a deployment of its own.
-    pub(super) fn watch(servers: &[&Server]) -> Self {
+    pub(crate) fn watch(servers: &[&Server]) -> Self {
         let targets: Vec<_> = servers.iter().map(|server| format!("redis://{}", server.address())).collect();
         let config = from_targets(&targets, &TargetOptions::default()).expect("they are targets");
         let app = App::start(&config, Baselines::default(), None).expect("the targets are sound");
@@ -30,7 +30,7 @@ impl Desk {
     }
 
     /// Waits for an evaluation that fits.
-    pub(super) async fn until(&mut self, what: &str, fits: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    pub(crate) async fn until(&mut self, what: &str, fits: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
         let mut last = None;
         let found = tokio::time::timeout(PATIENCE, async {
             loop {
@@ -59,18 +59,18 @@ impl Desk {
     }
 
     /// Starts a scan, which goes on by itself.
-    pub(super) fn scan(&self, shard: &Subject) {
+    pub(crate) fn scan(&self, shard: &Subject) {
         assert!(self.app.scan(shard, ScanBudget::default()).is_some(), "{shard} is known");
     }
 
     /// That no source but these met any fault.
-    pub(super) fn nobody_else_failed(&self, but: &[&Subject]) {
+    pub(crate) fn nobody_else_failed(&self, but: &[&Subject]) {
         let others: Vec<_> = self.faults.iter().filter(|(source, _)| !but.contains(source)).collect();
         assert!(others.is_empty(), "{others:#?}");
         assert!(self.looks > 0, "somebody looked");
     }
 
-    pub(super) async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.app.stop().await;
     }
 }
@@ -84,54 +84,54 @@ fn told(snapshot: &Snapshot) -> String {
 }
 
 /// How many nodes answer at present.
-pub(super) fn answering(snapshot: &Snapshot) -> usize {
+pub(crate) fn answering(snapshot: &Snapshot) -> usize {
     let nodes =
         snapshot.topologies.iter().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
     nodes.filter(|node| snapshot.present(&node.subject, REDIS_ANSWER_TIME, None).is_some()).count()
 }
 
 /// The newest view of a node.
-pub(super) fn view_of<'a>(snapshot: &'a Snapshot, node: &Subject) -> Option<&'a ClusterView> {
+pub(crate) fn view_of<'a>(snapshot: &'a Snapshot, node: &Subject) -> Option<&'a ClusterView> {
     snapshot.views.iter().map(|(_, view)| view).find(|view| view.node == *node)
 }
 
 /// A source's present fault.
-pub(super) fn fault_of(snapshot: &Snapshot, source: &Subject) -> Option<FaultKind> {
+pub(crate) fn fault_of(snapshot: &Snapshot, source: &Subject) -> Option<FaultKind> {
     let state = snapshot.sources.iter().find(|state| state.source == *source)?;
     state.fault.as_ref().map(|(_, fault)| fault.kind)
 }
 
 /// The sentence of a source's present fault.
-pub(super) fn fault_sentence(snapshot: &Snapshot, source: &Subject) -> String {
+pub(crate) fn fault_sentence(snapshot: &Snapshot, source: &Subject) -> String {
     let state = snapshot.sources.iter().find(|state| state.source == *source);
     let fault = state.and_then(|state| state.fault.as_ref());
     fault.map(|(_, fault)| fault.message.as_str().to_owned()).unwrap_or_default()
 }
 
 /// How a rule stands on a subject.
-pub(super) fn state<'a>(snapshot: &'a Snapshot, rule: &str, subject: &Subject) -> &'a str {
+pub(crate) fn state<'a>(snapshot: &'a Snapshot, rule: &str, subject: &Subject) -> &'a str {
     let found = snapshot.rules.iter().find(|row| row.rule == rule && row.subject == *subject);
     found.map_or("", |row| row.state)
 }
 
 /// What a rule says of a subject.
-pub(super) fn detail(snapshot: &Snapshot, rule: &str, subject: &Subject) -> String {
+pub(crate) fn detail(snapshot: &Snapshot, rule: &str, subject: &Subject) -> String {
     let found = snapshot.rules.iter().find(|row| row.rule == rule && row.subject == *subject);
     found.map_or_else(String::new, |row| row.detail.to_string())
 }
 
 /// Whether a rule fires on a subject.
-pub(super) fn fires(snapshot: &Snapshot, rule: &str, subject: &Subject) -> bool {
+pub(crate) fn fires(snapshot: &Snapshot, rule: &str, subject: &Subject) -> bool {
     state(snapshot, rule, subject) == "firing"
 }
 
 /// The newest value of a metric.
-pub(super) fn latest(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
+pub(crate) fn latest(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
     snapshot.present(subject, metric, None).map(|seen| seen.value)
 }
 
 /// Every value of a metric that is kept.
-pub(super) fn points(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Vec<f64> {
+pub(crate) fn points(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Vec<f64> {
     let trace = snapshot.history.trace(subject, metric, None);
     trace.map(|trace| trace.newest_first().map(|seen| seen.value).collect()).unwrap_or_default()
 }
