@@ -27,6 +27,7 @@ use crate::sentences::draw_sentences;
 use drawing::{draw_foot, draw_running, draw_told, draw_views, take};
 use pane::{Opened, Pane, ViewRow};
 use way::{BIG, SHARDS, place_of};
+pub(crate) use ways::ask_next;
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -129,7 +130,7 @@ impl Panel for Keyspace {
             Action::SearchHot => {
                 return match self.row().name {
                     "ways" => self.act(Action::Open, view),
-                    _ => ways::ask_next(self.about(view).as_ref(), view),
+                    _ => ask_next(self.about(view).as_ref(), view),
                 };
             }
             _ => {}

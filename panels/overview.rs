@@ -132,7 +132,9 @@ impl Panel for Overview {
             Action::Top | Action::PageUp => 0,
             Action::Bottom | Action::PageDown => last,
             Action::Open => return self.opened(view.snapshot),
-            Action::Scan | Action::PauseScan | Action::CancelScan => return search::steer(action, view),
+            Action::Scan | Action::SearchHot | Action::PauseScan | Action::CancelScan => {
+                return search::steer(action, view);
+            }
             Action::Back if self.cursor.is_some() => {
                 self.cursor = None;
                 return Outcome::Done;

@@ -3,13 +3,16 @@
 mod columns;
 mod compare;
 mod detail;
+mod facts;
 mod head;
 mod known;
 mod lens;
 mod line;
 mod list;
 mod load;
+mod parts;
 mod rows;
+mod seen;
 mod shared_link;
 mod told;
 mod way;
@@ -22,6 +25,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::big_key_scan::{self, scan_of, shard_of};
+use crate::keyspace::ask_next;
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
@@ -113,6 +117,7 @@ impl Panel for Shards {
             Action::Left => self.turn(snapshot, false),
             Action::Right => self.turn(snapshot, true),
             Action::Compare => self.compare(snapshot),
+            Action::SearchHot => ask_next(self.subject(snapshot).as_ref(), view),
             Action::Scan | Action::PauseScan | Action::CancelScan => {
                 big_key_scan::act(action, self.subject(snapshot).as_ref(), view)
             }
@@ -147,6 +152,7 @@ impl Panel for Shards {
                 Action::Back,
                 Action::Right,
                 Action::Scan,
+                Action::SearchHot,
                 Action::PauseScan,
                 Action::CancelScan,
                 Action::Compare,

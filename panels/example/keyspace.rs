@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use headwater_engine::metric::{
-    REDIS_COMMAND_CALLS, REDIS_COMMAND_DURATION, REDIS_COMMAND_TIME, REDIS_ERRORS, REDIS_EXPIRED, REDIS_KEYS,
-    REDIS_KEYS_VOLATILE, REDIS_OUR_HITS,
-};
+use headwater_engine::metric::*;
 use headwater_engine::reading::{
     ClusterView, Event, Expiries, ExpirySecond, ExpirySpan, HotSearch, Input, KeyHeat, KeyMethod, KeyPattern,
     KeySize, KeySizes, LargeCommand, LargeKind, MethodOffer, Reading, Scan, ScanState, SizeBin, SlotHeat,
@@ -172,14 +169,16 @@ impl World {
         }
     }
 
-    #[expect(dead_code, reason = "the drilled shard will show it")]
     /// Counters of commands, errors and expiries that only the drilled shard shows; told for so many seconds.
     pub(crate) fn know_commands(&mut self, seconds: i64) {
         for _ in 0..seconds {
             self.run(1);
-            let (now, node) = (self.now(), node(2));
+            let (now, total) = (self.now(), self.second as f64);
+            for shard in 0..3 {
+                self.take(&Input::Reading(limits(shard, now, total)));
+            }
+            let node = node(2);
             let mut reading = Reading::new(node.clone(), now);
-            let total = self.second as f64;
             reading.part(&node, REDIS_COMMAND_TIME, "get", Value::Counter(total * 0.018));
             reading.part(&node, REDIS_COMMAND_CALLS, "get", Value::Counter(total * 390.0));
             reading.part(&node, REDIS_COMMAND_TIME, "hgetall", Value::Counter(total * 0.011));
@@ -237,4 +236,33 @@ fn sizes() -> KeySizes {
 fn spans() -> Vec<ExpirySpan> {
     let spans = [(Some(60), 40), (Some(600), 116), (Some(3_600), 5_268), (Some(86_400), 2_700), (None, 296)];
     spans.into_iter().map(|(within_s, keys)| ExpirySpan { within_s, keys }).collect()
+}
+
+/// Limits, saves and replicas of a shard; shard 2 refuses connections, and its last save failed.
+fn limits(shard: usize, now: Moment, total: f64) -> Reading {
+    let node = node(shard);
+    let is_ill = shard == 2;
+    let mut reading = Reading::new(node.clone(), now);
+    for (metric, value) in [
+        (REDIS_CLIENTS_MAX, 10_000.0),
+        (REDIS_CLIENTS_BLOCKED, 0.0),
+        (REDIS_MEMORY_MAX, if is_ill { 1.2e8 } else { 1e9 }),
+        (REDIS_MEMORY_EVICTS, 0.0),
+        (REDIS_FRAGMENTATION, 1.04),
+        (REDIS_SAVING, 0.0),
+        (REDIS_SAVE_OK, if is_ill { 0.0 } else { 1.0 }),
+        (REDIS_FORK_TIME, if is_ill { 0.023 } else { 0.001 }),
+        (REDIS_REPLICAS, 1.0),
+    ] {
+        reading.sample(&node, metric, Value::Gauge(value));
+    }
+    let refused = if is_ill { total * 2.0 } else { 0.0 };
+    reading.sample(&node, REDIS_REJECTED, Value::Counter(refused));
+    reading.sample(&node, REDIS_CONNECTIONS, Value::Counter(total * 3.0));
+    reading.part(&node, REDIS_REPLICA_LAG, "10.0.3.24:6379", Value::Gauge(1.0));
+    reading.part(&node, REDIS_REPLICA_BEHIND, "10.0.3.24:6379", Value::Gauge(12_800.0));
+    if !is_ill {
+        reading.part(&node, REDIS_COMMAND_TIME, "get", Value::Counter(total * 0.004));
+    }
+    reading
 }

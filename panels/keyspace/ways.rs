@@ -80,7 +80,7 @@ pub(super) fn start_words(looked: &Looked<'_>) -> Option<String> {
 }
 
 /// Asks for the gentlest search for hot keys that is left.
-pub(super) fn ask_next(shard: Option<&Subject>, view: &View<'_>) -> Outcome {
+pub(crate) fn ask_next(shard: Option<&Subject>, view: &View<'_>) -> Outcome {
     let Some(shard) = shard else { return Outcome::Refused("no shard is under the cursor".to_owned()) };
     match next_way(view.snapshot, shard) {
         Some(row) => ask(row, Some(shard), view),

@@ -5,6 +5,7 @@ use headwater_engine::{Snapshot, Subject};
 
 use crate::action::Action;
 use crate::big_key_scan::{act, biggest, progress_words, running_words};
+use crate::keyspace::ask_next;
 use crate::lines::{Line, Weight};
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, View};
@@ -22,24 +23,45 @@ pub(super) fn line(view: &View<'_>) -> Option<Line> {
         let text = format!("scan of {}: {}", scan.shard, running_words(scan, view.keys));
         return Some(Line::new(Weight::Core, LABEL, text));
     }
+    let search = search_words(view);
+    let further = search.iter().map(|words| format!("; {words}")).collect::<String>();
     if let Some(shard) = snapshot.scans_wanted.first().filter(|_| !view.is_replay) {
         let key = view.keys.key_of(Action::Scan);
-        let text = format!("{key} looks for big keys on {shard}; reads only, 1 % of a core");
+        let text = format!("{key} looks for big keys on {shard}; reads only, 1 % of a core{further}");
         return (!key.is_empty())
             .then(|| Line::new(Weight::Core, LABEL, text).text_colored(ColorRole::Heading));
     }
-    let scan = fruitless(snapshot)?;
+    let Some(scan) = fruitless(snapshot) else {
+        // Which key is big is known by now: which is hot is further to go.
+        return search.map(|words| Line::new(Weight::Detail, LABEL, words).text_colored(ColorRole::Heading));
+    };
     let found = match biggest(scan, 1).next() {
         Some(key) => format!("the biggest is {key}"),
         None => "no key was found".to_owned(),
     };
-    let text = format!("scan of {}: {}; {found}", scan.shard, progress_words(scan));
+    let text = format!("scan of {}: {}; {found}{further}", scan.shard, progress_words(scan));
     Some(Line::new(Weight::Account, LABEL, text))
+}
+
+/// Which key searches for hot keys, where that would tell more.
+fn search_words(view: &View<'_>) -> Option<String> {
+    let shard = unsearched(view.snapshot).filter(|_| !view.is_replay)?;
+    let key = view.keys.key_of(Action::SearchHot);
+    (!key.is_empty()).then(|| format!("{key} looks for hot keys on {shard}"))
+}
+
+/// The first shard on which a search for hot keys would tell more and that none was made of.
+fn unsearched(snapshot: &Snapshot) -> Option<&Subject> {
+    let is_searched = |shard: &&Subject| snapshot.searches.iter().any(|search| search.shard == **shard);
+    snapshot.searches_wanted.iter().find(|shard| !is_searched(shard))
 }
 
 /// Asks for a scan of the first shard on which it would tell more, or steers the one that runs.
 pub(super) fn steer(action: Action, view: &View<'_>) -> Outcome {
     let snapshot = view.snapshot;
+    if action == Action::SearchHot {
+        return ask_next(unsearched(snapshot).or_else(|| accused(snapshot)), view);
+    }
     let shard = match action {
         Action::Scan => snapshot.scans_wanted.first().or_else(|| accused(snapshot)),
         _ => running(snapshot).map(|scan| &scan.shard),
@@ -60,10 +82,15 @@ pub(super) fn offered(view: &View<'_>) -> &'static [Action] {
     let is_past = view.is_replay || snapshot.gone_back_from.is_some();
     if !is_past && running(snapshot).is_some() {
         &[Action::PauseScan, Action::CancelScan, Action::Open, Action::Up, Action::Down]
-    } else if is_past || snapshot.scans_wanted.is_empty() {
+    } else if is_past {
         &[Action::Open, Action::Up, Action::Down]
     } else {
-        &[Action::Scan, Action::Open, Action::Up, Action::Down]
+        match (snapshot.scans_wanted.is_empty(), unsearched(snapshot).is_none()) {
+            (true, true) => &[Action::Open, Action::Up, Action::Down],
+            (true, false) => &[Action::SearchHot, Action::Open, Action::Up, Action::Down],
+            (false, true) => &[Action::Scan, Action::Open, Action::Up, Action::Down],
+            (false, false) => &[Action::Scan, Action::SearchHot, Action::Open, Action::Up, Action::Down],
+        }
     }
 }
 

@@ -198,12 +198,12 @@ fn who_does_not_know_the_key_is_told_how_to_find_it_and_how_far_it_is() {
         line(Some(ScanState::Running)),
         line(Some(ScanState::Paused)),
         line(Some(ScanState::Complete)),
-    ].join("\n"), @r"
-    which key? b looks for big keys on redis/features#2; reads only, 1 % of a core
+    ].join("\n"), @r#"
+    which key? b looks for big keys on redis/features#2; reads only, 1 % of a core; H looks for hot keys on redis/features#2
     which key? scan of redis/features#2: running, 1000 of 4000 keys (25 %) on 10.0.3.15:6379; p: pause or go on, x: end
     which key? scan of redis/features#2: paused, 1000 of 4000 keys (25 %) on 10.0.3.15:6379; p: pause or go on, x: end
-    which key? scan of redis/features#2: complete, 1000 keys on 10.0.3.15:6379; no key was found
-    ");
+    which key? scan of redis/features#2: complete, 1000 keys on 10.0.3.15:6379; no key was found; H looks for hot keys on redis/features#2
+    "#);
     let gone_back = Snapshot { gone_back_from: Some(BEGAN), ..(*with_scan(None)).clone() };
     assert!(!shown(&gone_back, Glyphs::Unicode, 80, 24).contains("which key?"), "the past cannot be scanned");
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());

@@ -154,7 +154,8 @@ fn accuse(lines: &mut Vec<Line>, snapshot: &Snapshot, suspect: &Suspect, is_firs
     );
     lines.push(Line::new(named, "", suspect.sentence.clone()));
     for (place, key) in keys(suspect).enumerate() {
-        let key_weight = if place == 0 { Weight::Core } else { Weight::Context };
+        // A hot key stands beside the big one: the one alone does not say what to do.
+        let key_weight = if place < 2 { Weight::Core } else { Weight::Context };
         lines.push(Line::new(weight(key_weight), "", key));
     }
     for rival in &suspect.rivals {

@@ -2,11 +2,21 @@
 
 use super::*;
 
+/// Rules about Redis with the panel that shows their evidence, where it is another than that of shards.
+static SHOWN_BY: &[(&str, &str)] = &[
+    ("slow-commands", "slow-log"),
+    ("hot-key", "keys"),
+    ("co-located-keys", "keys"),
+    ("big-key", "keys"),
+    ("expiry-herd", "keys"),
+];
+
 /// The panel that shows an accusation best.
 pub(super) fn accused(suspect: &Suspect) -> (&'static str, Subject) {
     let panel = match suspect.subject.kind() {
-        Kind::Redis if suspect.rule == "slow-commands" => "slow-log",
-        Kind::Redis => "shards",
+        Kind::Redis => {
+            SHOWN_BY.iter().find(|(rule, _)| *rule == suspect.rule).map_or("shards", |(_, panel)| panel)
+        }
         _ => "rules",
     };
     (panel, suspect.subject.clone())

@@ -1,122 +1,184 @@
 //! Two shards beside each other: every number of both and how many times the one is the other.
 
-use headwater_engine::filter::{FieldKind, FieldRow};
-use headwater_engine::metric::Unit;
+use headwater_engine::metric::{Metric, REDIS_COMMAND_TIME, REDIS_ERRORS, Unit};
 use headwater_engine::quantity::{show, times};
+use headwater_engine::reading::Shard;
 use headwater_engine::wording::verdict_word;
-use headwater_engine::{Snapshot, Subject};
+use headwater_engine::{RemoteText, Snapshot, Subject};
 use headwater_widgets::MarkedLine;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use super::facts::FACTS;
 use super::head::{self, draw_texts};
-use super::lens::{LENSES, Lens};
-use super::line::Line;
+use super::lens::LENSES;
 use super::list::row_words;
+use super::parts::{MOST_NAMED, parts, primary};
 use super::rows::{give_strips, has_link, lens_of, shard_rows};
-use super::{Shards, put, row_of};
+use super::{Shards, put, row_of, shard_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
-use crate::table::{Cell, Column, Row, Width};
+use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// One number of both.
 pub(super) struct Pair {
-    lens: &'static Lens,
+    id: String,
+    section: &'static str,
+    name: String,
     values: [Option<f64>; 2],
+    texts: [String; 2],
+    /// Whether it says yes or no, so that there is no ratio.
+    is_flag: bool,
 }
 
 impl Row for Pair {
     fn id(&self) -> &str {
-        self.lens.name
+        &self.id
     }
 }
 
+/// From this ratio on, one of two numbers is marked as the greater.
+const DIFFERS: f64 = 2.0;
+
 impl Pair {
+    fn new(
+        section: &'static str,
+        name: impl Into<String>,
+        values: [Option<f64>; 2],
+        show: impl Fn(f64) -> String,
+    ) -> Self {
+        let name = name.into();
+        let texts = values.map(|value| value.map_or_else(|| "-".to_owned(), &show));
+        Self { id: format!("{section} {name}"), section, name, values, texts, is_flag: false }
+    }
+
     fn ratio(&self) -> Option<f64> {
         let [Some(one), Some(other)] = self.values else { return None };
-        (other > 0.0).then_some(one / other)
+        (other > 0.0 && !self.is_flag).then_some(one / other)
+    }
+
+    /// Which of the two is greater by far, or that they differ; nothing where they are alike or one is not known.
+    fn difference(&self) -> Option<&'static str> {
+        let [Some(one), Some(other)] = self.values else { return None };
+        match () {
+            () if self.is_flag => (self.texts[0] != self.texts[1]).then_some("differs"),
+            () if one > 0.0 && one >= other * DIFFERS => Some("A"),
+            () if other > 0.0 && other >= one * DIFFERS => Some("B"),
+            () => None,
+        }
     }
 
     /// `time to answer 41 ms and 0.7 ms, 59x`.
     pub(super) fn words(&self) -> String {
-        let shown = |value: Option<f64>| value.map_or("-".to_owned(), |value| show(value, self.lens.unit));
         let ratio = self.ratio().map(|ratio| format!(", {}", times(ratio))).unwrap_or_default();
-        format!("{} {} and {}{ratio}", self.lens.name, shown(self.values[0]), shown(self.values[1]))
+        format!("{} {} and {}{ratio}", self.name, self.texts[0], self.texts[1])
     }
 
     fn side(&self, side: usize) -> Cell<'_> {
-        let value = self.values[side];
-        let cell = Cell::number(value);
-        match value {
-            Some(value) => cell.shown(show(value, self.lens.unit)),
+        let cell = Cell::number(self.values[side]).shown(self.texts[side].as_str());
+        let is_greater = self.difference() == Some(["A", "B"][side]);
+        match self.values[side] {
             None => cell.colored(ColorRole::Unknown),
+            Some(_) if is_greater => cell.colored(ColorRole::Suspect),
+            Some(_) => cell,
         }
     }
 }
 
 pub(super) static COLUMNS: &[Column<Pair>] = &[
+    text("section", "what the number belongs to", Width::Cells(11), 2, |pair| {
+        Cell::text(pair.section).colored(ColorRole::Label)
+    }),
+    text("number", "what is compared", Width::Cells(24), 0, |pair| Cell::text(pair.name.as_str())),
     Column {
-        field: FieldRow { name: "number", kind: FieldKind::Text, help: "what is compared" },
-        title: "number",
-        width: Width::Cells(16),
-        rank: 0,
-        cell: |pair| Cell::text(pair.lens.name),
-        draw: None,
-    },
-    Column {
-        field: FieldRow {
-            name: "a",
-            kind: FieldKind::Number(Unit::Count),
-            help: "the number of A, in its own unit",
-        },
         title: "A",
-        width: Width::Cells(11),
-        rank: 0,
-        cell: |pair| pair.side(0),
-        draw: None,
+        ..number("a", Unit::Count, "the number of A, in its own unit", 16, 0, |pair| pair.side(0))
     },
     Column {
-        field: FieldRow {
-            name: "b",
-            kind: FieldKind::Number(Unit::Count),
-            help: "the number of B, in its own unit",
-        },
         title: "B",
-        width: Width::Cells(11),
-        rank: 0,
-        cell: |pair| pair.side(1),
-        draw: None,
+        ..number("b", Unit::Count, "the number of B, in its own unit", 16, 0, |pair| pair.side(1))
     },
     Column {
-        field: FieldRow {
-            name: "ratio",
-            kind: FieldKind::Number(Unit::Ratio),
-            help: "how many times A is B",
-        },
         title: "A / B",
-        width: Width::Cells(8),
-        rank: 1,
-        cell: |pair| {
-            let ratio = pair.ratio();
-            let cell = Cell::number(ratio);
-            match ratio {
+        ..number("ratio", Unit::Ratio, "how many times A is B", 7, 1, |pair| {
+            let cell = Cell::number(pair.ratio());
+            match pair.ratio() {
                 Some(ratio) => cell.shown(times(ratio)),
                 None => cell,
             }
-        },
-        draw: None,
+        })
     },
+    text(
+        "differs",
+        "which is at least twice the other, or that yes and no differ",
+        Width::Cells(9),
+        0,
+        |pair| match pair.difference() {
+            Some("differs") => Cell::text("differs").shown("! differs").colored(ColorRole::Suspect),
+            Some(greater) => Cell::text(greater).shown(format!("! {greater}")).colored(ColorRole::Suspect),
+            None => Cell::text(""),
+        },
+    ),
 ];
 
-/// Every number of two shards.
+/// Numbers with parts that are compared part by part, and what a part is called.
+static PARTS: &[(&str, Metric, &str)] =
+    &[("commands", REDIS_COMMAND_TIME, "of the time in"), ("errors", REDIS_ERRORS, "error")];
+
+/// Every number of two shards that either has.
 pub(super) fn pairs(snapshot: &Snapshot, one: &Subject, other: &Subject) -> Vec<Pair> {
     let lines = shard_rows(snapshot, &LENSES[0], snapshot.at);
     let line = |subject: &Subject| lines.iter().find(|line| line.subject == *subject);
-    let (one, other) = (line(one), line(other));
+    let both = [one, other];
+    let lined = both.map(line);
     let usable = LENSES.iter().filter(|lens| has_link(snapshot) || !lens.needs_link());
-    let value = |line: Option<&Line>, lens| line.and_then(|line| line.through(lens));
-    usable.map(|lens| Pair { lens, values: [value(one, lens), value(other, lens)] }).collect()
+    let mut pairs: Vec<Pair> = usable
+        .map(|lens| {
+            let values = lined.map(|line| line.and_then(|line| line.through(lens)));
+            Pair::new("load", lens.name, values, |value| show(value, lens.unit))
+        })
+        .collect();
+    let shards = both.map(|subject| shard_of(snapshot, subject));
+    for (section, metric, words) in PARTS {
+        pairs.extend(pairs_of_parts(snapshot, shards, section, *metric, words));
+    }
+    pairs.extend(FACTS.iter().map(|fact| {
+        let values = shards.map(|shard| fact.value(snapshot, shard?));
+        Pair {
+            is_flag: fact.is_flag(),
+            ..Pair::new(fact.section, fact.name, values, |value| fact.show(value))
+        }
+    }));
+    pairs.retain(|pair| pair.section == "load" || pair.values.iter().any(Option::is_some));
+    pairs
+}
+
+/// The greatest parts of either shard, each of both.
+fn pairs_of_parts(
+    snapshot: &Snapshot,
+    shards: [Option<&Shard>; 2],
+    section: &'static str,
+    metric: Metric,
+    words: &str,
+) -> Vec<Pair> {
+    let nodes = shards.map(|shard| shard.and_then(primary));
+    let mut named: Vec<&RemoteText> = vec![];
+    for node in nodes.into_iter().flatten() {
+        for (part, _) in parts(snapshot, node, metric).into_iter().take(MOST_NAMED) {
+            if !named.contains(&part) {
+                named.push(part);
+            }
+        }
+    }
+    let value = |node: Option<&Subject>, part: &RemoteText| {
+        snapshot.present(node?, metric, Some(part)).map(|seen| seen.value)
+    };
+    let pair = |part: &RemoteText| {
+        let values = nodes.map(|node| value(node, part));
+        Pair::new(section, format!("{words} {part}"), values, |value| show(value, metric.row().unit))
+    };
+    named.into_iter().map(pair).collect()
 }
 
 impl Shards {

@@ -24,6 +24,10 @@ use crate::panel::{Outcome, View};
 /// The column of the sentences.
 const INDENT: u16 = 10;
 
+/// From this width on sentences stand in two columns with so many cells between them: everything of a shard on one screen.
+const WIDTH_FOR_COLUMNS: u16 = 130;
+const GAP: u16 = 2;
+
 /// Below this height there is no trend; above it, it has a quarter of the rows.
 const HEIGHT_FOR_TREND: u16 = 16;
 
@@ -60,27 +64,44 @@ impl Shards {
         self.draw_told(view, &told::all(view, shard), rest, buffer);
     }
 
-    /// Draws sentences from the first that is not scrolled away; what does not fit is counted in the last row.
+    /// Draws sentences from the first that is not scrolled away, in two columns where there is room for them; what does
+    /// not fit is counted in the last row.
     fn draw_told(&mut self, view: &View<'_>, lines: &[Told], area: Rect, buffer: &mut Buffer) {
         if area.is_empty() {
             return;
         }
-        let hanging = |line: &Told| -> u16 { of(line, view).height(area.width) };
-        let heights: Vec<u16> = lines.iter().map(hanging).collect();
-        let all: usize = heights.iter().copied().map(usize::from).sum();
-        let fits = all <= usize::from(area.height);
+        let columns = Self::columns(view, lines, area);
+        let width = (area.width - GAP * (columns - 1)) / columns;
+        let heights: Vec<u16> = lines.iter().map(|line| of(line, view).height(width)).collect();
+        // Lines from this one on that columns of this height hold.
+        let shown_from = |from: usize, height: u16| {
+            let mut shown = from;
+            for _ in 0..columns {
+                let mut left = height;
+                while let Some(wanted) =
+                    heights.get(shown).filter(|wanted| left > 0 && (**wanted <= left || left == height))
+                {
+                    left = left.saturating_sub(*wanted);
+                    shown += 1;
+                }
+            }
+            shown
+        };
+        let fits = shown_from(0, area.height) == lines.len();
         // The last line stays in sight.
         self.scrolled = if fits { 0 } else { self.scrolled.min(lines.len().saturating_sub(1)) };
         let room = if fits || area.height < 2 { area.height } else { area.height - 1 };
-        let mut rest = Rect { height: room, ..area };
         let mut shown = self.scrolled;
-        for (line, height) in lines.iter().zip(&heights).skip(self.scrolled) {
-            let place = take(&mut rest, *height);
-            if place.is_empty() {
-                break;
+        for column in 0..columns {
+            let mut rest = Rect { x: area.x + column * (width + GAP), width, height: room, ..area };
+            while let Some((line, wanted)) = lines.get(shown).zip(heights.get(shown)) {
+                let is_last = column + 1 == columns;
+                if rest.height == 0 || (*wanted > rest.height && rest.height < room && !is_last) {
+                    break;
+                }
+                of(line, view).render(take(&mut rest, *wanted), buffer);
+                shown += 1;
             }
-            of(line, view).render(place, buffer);
-            shown += 1;
         }
         if room < area.height {
             let [down, up] = [Action::PageDown, Action::PageUp].map(|action| view.keys.key_of(action));
@@ -91,6 +112,12 @@ impl Shards {
             );
             put(&text, ColorRole::Faint, view, Rect { y: area.bottom() - 1, height: 1, ..area }, buffer);
         }
+    }
+
+    /// How many columns sentences stand in: one where all fit into it.
+    fn columns(view: &View<'_>, lines: &[Told], area: Rect) -> u16 {
+        let all: usize = lines.iter().map(|line| usize::from(of(line, view).height(area.width))).sum();
+        if area.width < WIDTH_FOR_COLUMNS || all <= usize::from(area.height) { 1 } else { 2 }
     }
 
     /// Actions on one shard: the cursor goes over its nodes, pages over what is told of it.

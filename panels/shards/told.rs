@@ -1,21 +1,21 @@
-//! What is told of one shard: who accuses it, its keys, its scan, every rule, its slow and its costly commands.
+//! What is told of one shard: who accuses it, its keys, its commands, its numbers section by section, every rule.
 
-use headwater_engine::metric::{MetricName, REDIS_COMMAND_CALLS, REDIS_COMMAND_TIME, Unit};
+use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
-use headwater_engine::reading::Shard;
+use headwater_engine::reading::{HotSearch, KeyHeat, Shard};
 use headwater_engine::report::Suspect;
 use headwater_engine::snapshot::RuleState;
 use headwater_engine::wording::{confidence_word, evidence, keys, span, verdict_word};
-use headwater_engine::{RemoteText, Snapshot, Subject};
+use headwater_engine::{Snapshot, Subject};
 
+use super::facts::{FACTS, Fact};
+use super::parts::{self, MOST_NAMED};
+use super::seen::{self, SeenOf};
 use crate::action::Action;
 use crate::big_key_scan::{biggest, progress_words, running_words, scan_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::slow_groups::slow_groups;
-
-/// Keys of a scan, groups of slow commands and commands that are named.
-const MOST_NAMED: usize = 5;
 
 /// A label with a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ impl Told {
     }
 }
 
-/// Everything that is told of a shard, the most important first.
+/// Everything that is told of a shard, the most important first: who accuses it, then what is in trouble, then the rest.
 pub(super) fn all(view: &View<'_>, shard: &Shard) -> Vec<Told> {
     let snapshot = view.snapshot;
     let mut lines = vec![];
@@ -46,12 +46,59 @@ pub(super) fn all(view: &View<'_>, shard: &Shard) -> Vec<Told> {
     for suspect in suspects.filter(|suspect| shard.subject.contains(&suspect.subject)) {
         accusation(&mut lines, suspect);
     }
+    let sections = || SECTIONS.iter().map(|(label, of)| (*label, of(snapshot, shard)));
+    for (label, section) in sections().filter(|(_, section)| section.is_trouble) {
+        let from = lines.len();
+        continued(&mut lines, &format!("! {label}"), section.texts.into_iter());
+        lines[from..].iter_mut().for_each(|line| line.role = ColorRole::Suspect);
+    }
     scanned(&mut lines, view, &shard.subject);
+    searched(&mut lines, view, &shard.subject);
+    for (label, section) in sections().filter(|(_, section)| !section.is_trouble) {
+        continued(&mut lines, label, section.texts.into_iter());
+    }
     slow(&mut lines, snapshot, &shard.subject);
-    costly(&mut lines, snapshot, shard);
     rules(&mut lines, snapshot, &shard.subject);
-    lines.extend(slots(shard));
     lines
+}
+
+/// What a section says of a shard.
+type Says = fn(&Snapshot, &Shard) -> SeenOf;
+
+/// Every section with its label, in the order of the screen; one in trouble comes before all others.
+static SECTIONS: &[(&str, Says)] = &[
+    ("seen", seen::seen),
+    ("commands", |snapshot, shard| well(parts::commands(snapshot, shard))),
+    ("errors", |snapshot, shard| well(parts::errors(snapshot, shard))),
+    ("stalls", |snapshot, shard| well(parts::stalls(snapshot, shard))),
+    ("clients", |snapshot, shard| facts("clients", snapshot, shard)),
+    ("memory", |snapshot, shard| facts("memory", snapshot, shard)),
+    ("saves", |snapshot, shard| facts("persistence", snapshot, shard)),
+    ("replicas", |snapshot, shard| {
+        let mut said = facts("replication", snapshot, shard);
+        said.texts.extend(parts::replicas(snapshot, shard));
+        said
+    }),
+    ("expiry", |snapshot, shard| facts("expiry", snapshot, shard)),
+    ("keys", |snapshot, shard| facts("keys", snapshot, shard)),
+    ("slots", seen::slots),
+];
+
+fn well(texts: Vec<String>) -> SeenOf {
+    SeenOf { texts, is_trouble: false }
+}
+
+/// The numbers of a section in one sentence, those that are marked first.
+fn facts(section: &str, snapshot: &Snapshot, shard: &Shard) -> SeenOf {
+    let own = FACTS.iter().filter(|fact| fact.section == section);
+    let known: Vec<_> = own.filter_map(|fact| Some((fact, fact.value(snapshot, shard)?))).collect();
+    let (worse, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|(fact, value)| fact.worries(*value));
+    let is_trouble = !worse.is_empty();
+    let words = |(fact, value): &(&Fact, f64)| format!("{} {}", fact.name, fact.show(*value));
+    let texts: Vec<String> =
+        worse.iter().map(words).map(|text| format!("! {text}")).chain(others.iter().map(words)).collect();
+    let texts = if texts.is_empty() { vec![] } else { vec![texts.join(", ")] };
+    SeenOf { texts, is_trouble }
 }
 
 fn accusation(lines: &mut Vec<Told>, suspect: &Suspect) {
@@ -75,18 +122,19 @@ fn continued(lines: &mut Vec<Told>, label: &str, texts: impl Iterator<Item = Str
 }
 
 fn scanned(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
-    if view.snapshot.gone_back_from.is_some() {
-        lines.push(told("big keys", "scans are not kept for the past"));
-        return;
-    }
+    let is_past = view.snapshot.gone_back_from.is_some();
     let start = view.keys.key_of(Action::Scan);
     let Some(scan) = scan_of(view.snapshot, shard) else {
+        if is_past {
+            return lines.push(told("big keys", "no scan was known at this moment"));
+        }
         let wanted =
             if view.snapshot.scans_wanted.contains(shard) { "; a scan would tell more here" } else { "" };
         lines.push(told("big keys", format!("not looked for yet{wanted}: {start} asks, with its cost")));
         return;
     };
     let words = match scan.state.has_ended() {
+        true if is_past => progress_words(scan),
         true => format!("{}; {start}: again", progress_words(scan)),
         false => running_words(scan, view.keys),
     };
@@ -119,28 +167,29 @@ fn slow(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Subject) {
     continued(lines, "slow log", texts.into_iter());
 }
 
-/// The commands that take the most of the primary's time.
-fn costly(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Shard) {
-    let Some(primary) = shard.nodes.iter().find(|node| node.primary) else { return };
-    let present = |metric, part: &RemoteText| {
-        snapshot.present(&primary.subject, metric, Some(part)).map(|seen| seen.value)
+/// The hottest keys that searches have named, or how one is searched for.
+fn searched(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
+    let searches = || view.snapshot.searches.iter().filter(|search| search.shard == *shard);
+    let words = |search: &HotSearch, key: &KeyHeat| {
+        let share = match (key.operations_share, key.cpu_share, key.bytes_share) {
+            (Some(share), ..) => format!("{} of operations", show(share, Unit::Ratio)),
+            (None, Some(share), _) => format!("{} of CPU", show(share, Unit::Ratio)),
+            (None, None, Some(share)) => format!("{} of bytes", show(share, Unit::Ratio)),
+            _ => "its share is not known".to_owned(),
+        };
+        format!("{} {share}, slot {}, by {}", key.key, key.slot, search.method.row().name)
     };
-    let parts = snapshot.history.traces(&primary.subject).filter_map(|(name, part, _)| match name {
-        MetricName::Known(REDIS_COMMAND_TIME) => part,
-        _ => None,
-    });
-    let mut costs: Vec<(&RemoteText, f64)> =
-        parts.filter_map(|part| Some((part, present(REDIS_COMMAND_TIME, part)?))).collect();
-    costs.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let words = costs.iter().take(MOST_NAMED).filter(|(_, share)| *share > 0.0).map(|(command, share)| {
-        let calls = present(REDIS_COMMAND_CALLS, command)
-            .map(|calls| format!(" at {}", show(calls, Unit::PerSecond)));
-        format!("{command} {}{}", show(*share, Unit::Ratio), calls.unwrap_or_default())
-    });
-    let words: Vec<String> = words.collect();
-    if !words.is_empty() {
-        lines.push(told("commands", format!("share of time: {}", words.join(", "))));
-    }
+    let named = searches().flat_map(|search| search.keys.iter().take(3).map(move |key| words(search, key)));
+    let named: Vec<String> = named.take(MOST_NAMED).collect();
+    let key = view.keys.key_of(Action::SearchHot);
+    let is_past = view.is_replay || view.snapshot.gone_back_from.is_some();
+    let text = match (named.is_empty(), searches().next().is_some()) {
+        (false, _) => return continued(lines, "hot keys", named.into_iter()),
+        (true, true) => "searched for, and none named so far".to_owned(),
+        (true, false) if is_past || key.is_empty() => "not searched for".to_owned(),
+        (true, false) => format!("not searched for yet: {key} asks, with its cost"),
+    };
+    lines.push(told("hot keys", text));
 }
 
 /// The states of rules, the worst first; the clear ones share a line.
@@ -149,7 +198,6 @@ static STATES: &[(&str, &str, ColorRole)] = &[
     ("pending", "! pending", ColorRole::Suspect),
     ("ended", "! ended", ColorRole::Suspect),
     ("unknown", "? unknown", ColorRole::Unknown),
-    ("clear", "o clear", ColorRole::Innocent),
 ];
 
 fn rules(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Subject) {
@@ -163,17 +211,10 @@ fn rules(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Subject) {
             lines.push(told(label, format!("{}{of}: {}", rule.rule, rule.detail)).colored(*role));
         }
     }
-}
-
-fn slots(shard: &Shard) -> Option<Told> {
-    let count: u32 = shard.slots.iter().map(|(first, last)| u32::from(last.saturating_sub(*first)) + 1).sum();
-    if count == 0 {
-        return None;
+    let mut clear: Vec<&str> =
+        own.iter().filter(|rule| rule.state == "clear").map(|rule| rule.rule).collect();
+    clear.dedup();
+    if !clear.is_empty() {
+        lines.push(told("o clear", clear.join(", ")).colored(ColorRole::Innocent));
     }
-    let ranges: Vec<String> = shard
-        .slots
-        .iter()
-        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-        .collect();
-    Some(told("slots", format!("{count} of 16384: {}", ranges.join(", "))))
 }

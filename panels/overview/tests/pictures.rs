@@ -7,8 +7,8 @@ use crate::example::{Trouble, World};
 
 #[test]
 fn an_incident_at_80x24() {
-    insta::assert_snapshot!(at(Trouble::FullLink, 45, 80, 21), @r"
-    ─ Verdict ──────── enter: redis/features#2 on Shards   +10 not shown: pagedown ─
+    insta::assert_snapshot!(at(Trouble::FullLink, 45, 80, 21), @r#"
+    ─ Verdict ──────── enter: redis/features#2 on Shards   +11 not shown: pagedown ─
     X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03,
                by shard-bandwidth
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in
@@ -29,13 +29,13 @@ fn an_incident_at_80x24() {
     o innocent client/load     1.01 attempts an or… retries   1.1 %     ▁▁▁▁██   new
                                                   ?.......................!XXXXXXXXX
                                                   14:06:01 began 14:08:01 ^
-    ");
+    "#);
 }
 
 #[test]
 fn an_incident_at_60x16_in_ascii() {
     let snapshot = World::after(Trouble::FullLink, 45);
-    insta::assert_snapshot!(shown(&snapshot, Glyphs::Ascii, 60, 13), @r"
+    insta::assert_snapshot!(shown(&snapshot, Glyphs::Ascii, 60, 13), @r#"
     X GUILTY   redis/features#2 (10.0.3.14:6379), high~
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25~
                user:profile:8812 1.8 MB on redis/features#2,~
@@ -44,17 +44,17 @@ fn an_incident_at_60x16_in_ascii() {
                user:profile:8812 1.8 MB
     innocent   queue/ranker, redis/features#0 #1,
                service/ranker, client/load
-    unknown    gpu/ranker: no source     +11 not shown: pagedown
+    unknown    gpu/ranker: no source     +12 not shown: pagedown
     next       user:profile:8812: see who reads it and how
                often: cache it for 30 s near the reader, then
                store it as a hash or in a smaller encoding;
                delete it with UNLINK, never with DEL
-    ");
+    "#);
 }
 
 #[test]
 fn an_incident_on_a_wide_screen() {
-    insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 45), @r"
+    insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 45), @r#"
     ─ Verdict ──────────────────────────────────────────────────────────────────────────────────── enter: redis/features#2 on Shards ─
     X GUILTY   redis/features#2 (10.0.3.14:6379), high confidence, since 14:08:03, by shard-bandwidth
                23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
@@ -67,6 +67,7 @@ fn an_incident_on_a_wide_screen() {
                hit ratio 98.5 %
     ! SUSPECT  redis/features, medium confidence, since 14:08:01, by access-changed
                17.4 kB read a request, 21x its healthy 845 B
+    which key? H looks for hot keys on redis/features#2
     chain      p99 2.9 s <- feature load mean 1.6 s (98.2 % of all stages) <- GET p99 497 ms <- #2 link full <- user:profile:8812 1.8
                MB
     callers    slow only: p99 2.9 s, objective 500 ms, 31x its healthy 95 ms (since 14:08:01)
@@ -94,7 +95,7 @@ fn an_incident_on_a_wide_screen() {
     ─ Time, 5 s a cell ────────────────────────────────────────────────────────────── X incident  ! suspect  ? not all seen  . clear ─
                                                                                                     ?.......................!XXXXXXXXX
                                                                                                     14:06:01 began 14:08:01 ^
-    ");
+    "#);
 }
 
 #[test]

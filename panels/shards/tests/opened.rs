@@ -30,7 +30,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               redis.answer_time 41 ms, its peers 0.6 ms
               redis.cpu.main_thread 5 %
               bytes of user:profile:8812 1.8 MB, limit 524 kB
-    lines 1 to 6 of 19   pagedown: further   pageup: back
+    lines 1 to 6 of 20   pagedown: further   pageup: back
     "#);
     insta::assert_snapshot!(stage.drawn(60, 13), @r#"
     ! suspect redis/features#2: 23.9 MB/s at 10.0.0.13:6379, 95…
@@ -45,7 +45,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               9: big string
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s,
               declared 25 MB/s
-    lines 1 to 3 of 19   pagedown: further   pageup: back
+    lines 1 to 3 of 20   pagedown: further   pageup: back
     "#);
     stage.act(Action::PageDown);
     insta::assert_snapshot!(stage.drawn(80, 21), @r#"
@@ -65,11 +65,11 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or go
               on, x: end
               1.8 MB user:profile:8812 string, slot 9
-    slow log  no entry is known: commands may still be slow below its threshold, or
-              wait
-    commands  share of time: get 1.8 % at 1400/s
-    X firing  shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s…
-    lines 6 to 11 of 19   pagedown: further   pageup: back
+    hot keys  not searched for
+    seen      all 2 nodes answer us, and the cluster calls them online
+    commands  get 1.8 % of the time at 1400/s
+    clients   connected 24
+    lines 6 to 12 of 20   pagedown: further   pageup: back
     "#);
     insta::assert_snapshot!(stage.drawn(160, 40), @r#"
     ! suspect redis/features#2: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
@@ -97,17 +97,18 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               bytes of user:profile:8812 1.8 MB, limit 524 kB
     big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or go on, x: end
               1.8 MB user:profile:8812 string, slot 9
+    hot keys  not searched for
+    seen      all 2 nodes answer us, and the cluster calls them online
+    commands  get 1.8 % of the time at 1400/s
+    clients   connected 24
+    memory    used 212 MB
+    keys      keys 50000
+    slots     4 of 16384: 8-11
     slow log  no entry is known: commands may still be slow below its threshold, or wait
-    commands  share of time: get 1.8 % at 1400/s
     X firing  shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
     X firing  slow-to-answer: answers in 41 ms, its peers in 0.6 ms
     X firing  big-key: user:profile:8812 holds 1.8 MB, critical
-    o clear   node-unreachable (10.0.0.113:6379): answers in 0.6 ms
-    o clear   node-unreachable (10.0.0.13:6379): answers in 41 ms
-    o clear   shard-saturated: busiest node uses 5 % of its executing thread
-    o clear   shard-hot: 5 % busy, the others' median 5 %
-    o clear   slow-commands: 0 entries of at least 10 ms in 10 min (the log sees execution alone)
-    slots     4 of 16384: 8-11
+    o clear   node-unreachable, shard-saturated, shard-hot, slow-commands
     "#);
     assert_eq!(stage.act(Action::Back), Outcome::Done);
     assert_eq!(stage.act(Action::Back), Outcome::Ignored);
@@ -124,24 +125,24 @@ fn two_shards_stand_beside_each_other() {
     assert!(stage.drawn(80, 12).contains("*features#2"));
     stage.act(Action::Up);
     stage.act(Action::Compare);
-    insta::assert_snapshot!(stage.drawn(80, 16), @r"
+    insta::assert_snapshot!(stage.drawn(80, 16), @r#"
     ! suspect  A = redis/features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.…
     o innocent B = redis/features#1 10.0.0.12:6379 +1 replica: busiest node uses 5 …
     share of link  full = the link, 25 MB/s  5 s a cell, 6.5 min
     A                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░████████████
     B                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
 
-    number                     A           B    A / B
-    share of link         95.6 %         8 %      12x
-    time to answer         41 ms      0.6 ms      68x
-    CPU                      5 %         5 %       1x
-    bytes out          23.9 MB/s      2 MB/s      12x
-    bytes in            120 kB/s    120 kB/s       1x
-    commands              1420/s      1420/s       1x
-    slow commands            0/s         0/s        -
-    memory                212 MB      212 MB       1x
-    clients                   24          24       1x
-    ");
+    number                                  A                B   A / B differs
+    share of link                      95.6 %              8 %     12x ! A
+    time to answer                      41 ms           0.6 ms     68x ! A
+    CPU                                   5 %              5 %      1x
+    bytes out                       23.9 MB/s           2 MB/s     12x ! A
+    bytes in                         120 kB/s         120 kB/s      1x
+    commands                           1420/s           1420/s      1x
+    slow commands                         0/s              0/s       -
+    memory                             212 MB           212 MB      1x
+    clients                                24               24      1x
+    "#);
     stage.act(Action::Down);
     assert_eq!(
         stage.copied().unwrap(),
@@ -169,7 +170,7 @@ fn a_scan_is_asked_for_with_its_cost_and_steered_while_it_runs() {
         let mut past = Stage { panel: (ROW.make)(), snapshot: &then };
         past.panel.open(&shard);
         let drawn = past.drawn(120, 40);
-        assert!(drawn.contains("scans are not kept for the past"), "{drawn}");
+        assert!(drawn.contains("no scan was known at this moment"), "{drawn}");
         let mut past = Stage { panel: (ROW.make)(), snapshot: &then };
         assert_eq!(
             past.act(Action::Scan),
@@ -200,4 +201,70 @@ fn no_link_is_fuller_than_full() {
     let row = drawn.lines().find(|line| line.contains("suspect  features#2")).unwrap().to_owned();
     assert!(row.contains(" 100 % ") && row.contains("27 MB/s"), "{row}");
     assert!(drawn.contains("max 100 % on #2") && !drawn.contains("108 %"), "{drawn}");
+}
+
+#[test]
+fn everything_of_a_shard_is_on_one_screen_what_is_in_trouble_first() {
+    use crate::example;
+    let mut world = example::World::new();
+    world.know_keys(ScanState::Complete, ScanState::Complete);
+    world.know_commands(80);
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    stage.panel.open(&example::subject("redis/features#2"));
+    insta::assert_snapshot!("drilled-160x48", stage.drawn(160, 48));
+    insta::assert_snapshot!("drilled-80x24", stage.drawn(80, 22));
+    stage.act(Action::Back);
+    stage.act(Action::Bottom);
+    stage.act(Action::Compare);
+    stage.act(Action::Up);
+    stage.act(Action::Compare);
+    insta::assert_snapshot!("compared-160x48", stage.drawn(160, 46));
+    insta::assert_snapshot!("compared-80x24", stage.drawn(80, 22));
+}
+
+#[test]
+fn our_own_view_stands_beside_the_clusters() {
+    use headwater_engine::reading::ClusterView;
+    let mut world = incident(3);
+    let view = |place: usize, owners: u64| ClusterView {
+        node: node(place, true),
+        says_ok: place != 1,
+        known: 6,
+        epoch: 3,
+        uncovered: vec![(8, 9)],
+        owners,
+        own: vec![],
+        failed: if place == 0 { vec!["10.0.0.13:6379".into()] } else { vec![] },
+        suspected: vec![],
+        migrating: if place == 2 {
+            vec![(10, "10.0.0.12:6379".into()), (11, "10.0.0.12:6379".into())]
+        } else {
+            vec![]
+        },
+        importing: vec![],
+    };
+    for (place, owners) in [(0, 1), (1, 1), (2, 2)] {
+        let mut reading = Reading::new(node(place, true), world.now());
+        reading.events.push(Event::ClusterView(view(place, owners)));
+        if place == 2 {
+            reading.faults.push(Fault { kind: FaultKind::Unreachable, message: "connection refused".into() });
+            world.silent.push(node(2, true));
+        }
+        world.take(reading);
+    }
+    world.go_on(1, 23.9e6, 0.041);
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    stage.panel.open(&cluster().shard(2));
+    let drawn = stage.drawn(120, 60);
+    for part in [
+        "10.0.0.13:6379: unreachable from here since 14:11:00: connection refused; the cluster says online; 1 of 3",
+        "1 of 3 nodes give slots to other owners than the rest",
+        "1 of 3 nodes call the state of the cluster not ok",
+        "10.0.0.13:6379 gives 2 slots away to 10.0.0.12:6379: 10, 11",
+        "no node of the cluster answers for 8-9",
+    ] {
+        assert!(drawn.contains(part), "'{part}' is not in\n{drawn}");
+    }
 }
