@@ -7,6 +7,7 @@ use headwater_engine::{Snapshot, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
 use super::seen::short;
+use crate::action::Action;
 use crate::palette::ColorRole;
 use crate::panel::{Intent, Outcome};
 use crate::table::{Cell, Column, Row, Width, number, text};
@@ -233,9 +234,20 @@ fn told(looked: &Looked<'_>) -> Sentences {
         told.push((format!("{}: {text}", topology.cluster), ColorRole::Heading));
     }
     if looked.typed.is_empty() && !rows.is_empty() {
-        told.push(("the keys that are accused; enter: type others".to_owned(), ColorRole::Faint));
+        told.push((
+            format!("the keys that are accused; {}", typing(looked, "type others")),
+            ColorRole::Faint,
+        ));
     }
     told
+}
+
+/// Which key takes keys.
+fn typing(looked: &Looked<'_>, what: &str) -> String {
+    match looked.view.keys.key_of(Action::Open) {
+        key if key.is_empty() => what.to_owned(),
+        key => format!("{key}: {what}"),
+    }
 }
 
 fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> usize {
@@ -249,7 +261,10 @@ fn empty(looked: &Looked<'_>) -> Sentences {
     vec![
         ("no key to place".to_owned(), ColorRole::Heading),
         (
-            "open asks for keys, separated by blanks; of each you see its slot, its shard and its node, and whether they share one".to_owned(),
+            format!(
+                "{}, separated by blanks: of each you see its slot, its shard and its node, and whether they share one",
+                typing(looked, "type keys")
+            ),
             ColorRole::Text,
         ),
         (

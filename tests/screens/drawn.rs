@@ -2,7 +2,7 @@
 
 use headwater::keymap;
 use headwater::theme::{Depth, Theme};
-use headwater_panels::{Command, PANELS, Palette, Screen, Shown, Status};
+use headwater_panels::{Action, Command, PANELS, Palette, Screen, Shown, Status};
 use headwater_widgets::Glyphs;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,6 +17,18 @@ pub(super) fn palette(theme: &str) -> Palette {
 
 /// The whole screen with this panel open, as users see it.
 pub(super) fn drawn(state: &State, panel: &str, palette: &Palette, width: u16, height: u16) -> Buffer {
+    drawn_after(state, panel, &[], palette, width, height)
+}
+
+/// The same after these actions.
+pub(super) fn drawn_after(
+    state: &State,
+    panel: &str,
+    actions: &[Action],
+    palette: &Palette,
+    width: u16,
+    height: u16,
+) -> Buffer {
     assert!(PANELS.iter().any(|row| row.name == panel), "no panel '{panel}'");
     let keys = keymap::built_in();
     let status = Status::default();
@@ -26,6 +38,9 @@ pub(super) fn drawn(state: &State, panel: &str, palette: &Palette, width: u16, h
         Shown { newest, now: state.snapshot.at, palette, keys: &keys, status: &status, library: &library };
     let mut screen = Screen::new();
     screen.take(Command::by_name(panel).expect("a panel's name"), &shown);
+    for action in actions {
+        screen.take(Command::Act(*action), &shown);
+    }
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     screen.draw(&shown, buffer.area, &mut buffer);
     buffer

@@ -2,16 +2,20 @@
 
 use std::path::Path;
 
-use super::drawn::{drawn, palette};
+use headwater_panels::Action;
+
+use super::drawn::{drawn_after, palette};
 use super::states;
 use super::svg::svg;
 
-/// File, panel, theme, width and height.
-const PICTURES: &[(&str, &str, &str, u16, u16)] = &[
-    ("overview-80x24.svg", "overview", "dark", 80, 24),
-    ("overview-160x48.svg", "overview", "dark", 160, 48),
-    ("shards-80x24.svg", "shards", "dark", 80, 24),
-    ("shards-160x48.svg", "shards", "dark", 160, 48),
+/// File, panel, actions on it, width and height.
+const PICTURES: &[(&str, &str, &[Action], u16, u16)] = &[
+    ("overview-80x24.svg", "overview", &[], 80, 24),
+    ("overview-160x48.svg", "overview", &[], 160, 48),
+    ("shards-80x24.svg", "shards", &[], 80, 24),
+    ("shards-160x48.svg", "shards", &[], 160, 48),
+    ("shard-160x48.svg", "shards", &[Action::Open], 160, 48),
+    ("keys-160x48.svg", "keys", &[Action::Open], 160, 48),
 ];
 
 #[test]
@@ -20,10 +24,10 @@ fn the_pictures_are_fresh() {
     let is_update = std::env::var_os("UPDATE").is_some();
     let incident = states::incident();
     let mut stale = vec![];
-    for (file, panel, theme, width, height) in PICTURES {
-        let palette = palette(theme);
+    for (file, panel, actions, width, height) in PICTURES {
+        let palette = palette("dark");
         let ground = (palette.ground.fg.unwrap_or_default(), palette.ground.bg.unwrap_or_default());
-        let buffer = drawn(&incident, panel, &palette, *width, *height);
+        let buffer = drawn_after(&incident, panel, actions, &palette, *width, *height);
         let title = format!("headwater, panel {panel}, a hot shard, {width}x{height}");
         let picture = svg(&buffer, &title, ground);
         let path = folder.join(file);
