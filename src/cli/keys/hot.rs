@@ -13,9 +13,7 @@ use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, ScanSt
 use super::scanning::is_shard;
 use super::watched::Watched;
 use super::{KeysFormat, answer};
-use crate::app::hot_search::{
-    Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, to_name_it, ways,
-};
+use crate::app::hot_search::{Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, ways};
 use crate::cli::consent::ConsentArgs;
 use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
@@ -211,16 +209,13 @@ fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> L
                     out.line("these counters rank keys and cannot say what share of the work a key is");
                 }
             }
-            None => out.hang(
-                "",
-                2,
-                &format!(
-                    "{shard}: no way that is allowed may run; where a hot key is likely, to name it: {}",
-                    to_name_it(&answer.offers, permit)
-                ),
-            ),
+            None => out.line(&format!(
+                "nothing that is allowed names a hot key of {shard}; where one is likely, to name it:"
+            )),
         }
-        out.line(&format!("ways to find hot keys of {shard}:"));
+        if answer.search.is_some() {
+            out.line(&format!("ways to find hot keys of {shard}:"));
+        }
         for row in ways() {
             let refusal =
                 answer.offers.iter().find(|offer| offer.method == row.method).map(|offer| &offer.refusal);
@@ -232,7 +227,7 @@ fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> L
                     format!("offered with {}: {}", flag(row.method).unwrap_or("a yes"), row.cost)
                 }
             };
-            out.hang(&format!("  {:<12} ", row.name), 15, &stands);
+            out.hang(&format!("  {:<12}", row.name), 15, &stands);
         }
     }
     let named = passive.most_named();
