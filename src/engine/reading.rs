@@ -227,6 +227,9 @@ pub struct SlowCommand {
 /// Words in the message of a fault that say that a server takes no more connections.
 pub const OUT_OF_CONNECTIONS: &str = "is out of connections";
 
+/// Words in the message of a fault that say that a script refuses every other command of a server.
+pub const RUNS_A_SCRIPT: &str = "runs a script that blocks every other command";
+
 /// Words in the message of a fault that say that a node holds its cluster for failed, and serves nothing for that.
 pub const CLUSTER_IS_DOWN: &str = "says that its cluster is down";
 

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::rules::Watches;
 use crate::scene::Scene;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 
 impl Engine {
     /// The subjects that a rule is evaluated on, in order.
@@ -12,6 +12,15 @@ impl Engine {
         let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
         let mut watched: Vec<Subject> = match watches {
             Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
+            Watches::ShardsOrShut => {
+                let is_shut = |component: &&Subject| {
+                    component.kind() == Kind::Redis
+                        && self.world.shards(component).is_empty()
+                        && self.world.source(component).is_some_and(|state| state.fault.is_some())
+                };
+                let shut = graph.components().filter(is_shut).cloned();
+                shards().map(|shard| shard.subject.clone()).chain(shut).collect()
+            }
             Watches::Nodes => {
                 shards().flat_map(|shard| &shard.nodes).map(|node| node.subject.clone()).collect()
             }

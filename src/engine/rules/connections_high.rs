@@ -17,13 +17,13 @@ pub(super) static RULE: Rule = Rule {
     id: "connections-high",
     title: "a Redis node takes no more connections, or soon will not",
     doc: "Connections were refused in the last minute, or Headwater itself was told 'max number of clients \
-          reached': both convict. At least 80 % of maxclients in use is a suspect, and so are new connections at \
+          reached': both convict, also where no shard is known yet because nobody was let in. At least 80 % of maxclients in use is a suspect, and so are new connections at \
           three times the usual rate and at least 20 a second, which cost the thread time and are mostly clients \
           that gave up waiting and came again. All kinds are counted, replicas and the cluster's own too, because \
           the limit is on their sum. Headwater keeps its connections open, so it still sees a node that is full.",
     next: "see who holds them (CLIENT LIST by name and address), close what idles, and raise maxclients if the host \
            allows as many files",
-    watches: Watches::Shards,
+    watches: Watches::ShardsOrShut,
     nature: Nature::Mechanism,
     exonerates: true,
     role: Role::Trigger,
@@ -74,6 +74,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if let Some(churn) = churn(scene, shard, limits) {
         return churn;
     }
+    if scene.world.shard(shard).is_none() {
+        return Judgement::Unknown(scene.missing(shard));
+    }
     if let Some(missing) = scene.unseen_primary(shard, |node| scene.latest(node, REDIS_CLIENTS)) {
         return Judgement::Unknown(missing);
     }
@@ -101,9 +104,13 @@ impl Refused {
         let holds =
             Some(held(scene, &self.node)).filter(|_| scene.latest(&self.node, REDIS_CLIENTS).is_some());
         let holds = holds.map_or(String::new(), |holds| format!("; {holds}"));
+        let short = match shard.shard_index() {
+            Some(index) => format!("#{index} out of connections"),
+            None => format!("{} out of connections", shard.name()),
+        };
         let breach = Breach::new(
             format!("refuses connections at {}: {}{holds}", address(&self.node), self.said),
-            format!("#{} out of connections", shard.shard_index().unwrap_or(0)),
+            short,
             10.0,
             all,
         );
@@ -116,13 +123,14 @@ impl Refused {
 
 /// The node that refused Headwater itself a connection for want of room.
 fn refused_us(scene: &Scene<'_>, shard: &Subject) -> Option<Refused> {
-    let nodes = &scene.world.shard(shard)?.nodes;
-    nodes.iter().find_map(|node| {
-        let state = scene.world.source(&node.subject)?;
+    // Before anybody was let in, nobody told of shards and nodes.
+    let nodes = scene.world.shard(shard).map_or(&[][..], |shard| &shard.nodes);
+    std::iter::once(shard).chain(nodes.iter().map(|node| &node.subject)).find_map(|node| {
+        let state = scene.world.source(node)?;
         let (since, fault) = state.fault.as_ref()?;
         let is_full = fault.kind == FaultKind::Busy && fault.message.as_str().contains(OUT_OF_CONNECTIONS);
         is_full.then(|| Refused {
-            node: node.subject.clone(),
+            node: node.clone(),
             first: named_evidence(
                 "seconds refused to Headwater".to_owned(),
                 Unit::Seconds,
@@ -214,5 +222,5 @@ fn numbers(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Vec<Eviden
 }
 
 fn address(node: &Subject) -> &str {
-    node.address().unwrap_or("its node")
+    node.address().unwrap_or(node.as_str())
 }

@@ -3,21 +3,22 @@
 use super::cluster_views::views;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
-use crate::metric::{REDIS_ANSWER_TIME, Unit};
+use crate::metric::{REDIS_ANSWER_TIME, REDIS_LOADING, Unit};
 use crate::quantity::show;
 use crate::reading::{ClusterView, FaultKind, NodeHealth};
 use crate::report::{Confidence, Role};
-use crate::scene::{Scene, named_evidence};
+use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
 
 pub(super) static RULE: Rule = Rule {
     id: "node-unreachable",
-    title: "a node refuses connections or keeps silent",
+    title: "a node refuses connections, keeps silent, or still loads its data",
     doc: "The node refused the connection, or has not answered for 10 s. A late answer is not absence: below \
           10 s the node is shown as late. What the cluster says of the node is told beside it, because its own \
-          view comes seconds later and may be rosier than ours. A replica that is down is a suspect at most \
+          view comes seconds later and may be rosier than ours. A node that loads its data answers us alone, and counts \
+          as absent. A replica that is down is a suspect at most \
           while its primary answers. When every target goes at once, none of them is accused: whoever looks is the \
           first suspect.",
     next: "see whether the process runs and the port answers from a service's host; if it is a primary, watch \
@@ -54,6 +55,7 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
         });
     let Some(since) = silent_since else {
         return match scene.latest(node, REDIS_ANSWER_TIME) {
+            Some(seen) if is_loading(scene, node) => loading(scene, node, seen),
             Some(seen) => Judgement::Clear(format!("answers in {}", show(seen.value, Unit::Seconds))),
             None => Judgement::Unknown(scene.missing(node)),
         };
@@ -85,6 +87,27 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
     let breach = if state.last_data.is_some() { breach.dated(since) } else { breach.certain() };
     let breach = breach.with_rival(&RULE.rivals[0]);
     if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
+}
+
+fn is_loading(scene: &Scene<'_>, node: &Subject) -> bool {
+    scene.latest(node, REDIS_LOADING).is_some_and(|seen| seen.value > 0.5)
+}
+
+/// A node that answers us and nobody else, because it still loads its data.
+fn loading(scene: &Scene<'_>, node: &Subject, answers: Seen) -> Judgement {
+    let shard = node.parent().unwrap_or_else(|| node.clone());
+    let breach = Breach::new(
+        "loads its data: it answers us, and refuses every read with LOADING".to_owned(),
+        format!("{} loading", node.address().unwrap_or("node")),
+        2.0,
+        vec![evidence(REDIS_LOADING, Seen { value: 1.0, at: answers.at }, Some(0.0), None)],
+    )
+    .certain();
+    if scene.primary(&shard) == Some(node) {
+        breach.judged()
+    } else {
+        breach.at_most(Confidence::Low).judged()
+    }
 }
 
 /// Views that are counted: in a cluster of a thousand nodes a few dozen speak for all.

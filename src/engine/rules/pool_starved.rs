@@ -22,7 +22,9 @@ pub(super) static RULE: Rule = Rule {
     doc: "Somebody waits for a connection of a service's pool, or gave up waiting, or the 99th percentile of the wait \
           is at least 50 ms, while at least 95 % of the pool is in use; and every shard of the Redis below it is \
           idle in all three senses: its thread, its bytes against the link, and its time to answer. Where one is not, \
-          the pool is its victim, and the rule is clear. Where one was not seen, both stay: medium at most. Without \
+          the pool is its victim, and the rule is clear; only where one answers late, and fewer operations run at once \
+          than half of the connections in use, the others are held for something else, and the pool is accused, at \
+          medium at most. Where one was not seen, both stay: medium at most. Without \
           numbers of the pool, operations that time out while the connections of an idle Redis stand still make a \
           suspect only. Operations that run at once, on average, tell a pool that is too small from one whose \
           connections are held by code that does not use them. A pool's size is its service's setting, so the service \
@@ -111,8 +113,14 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
         return Judgement::Clear(pool.calm(operations_at_once(scene, service)));
     }
     let idle = of_stores(scene, service, limits);
-    if let Stores::Busy(why) = &idle {
-        return Judgement::Clear(format!("{}; but {why}: the pool is its victim", pool.trouble()));
+    let is_held = pool.is_held(operations_at_once(scene, service)) == Some(true);
+    match &idle {
+        // Connections on which no operation runs are not held by a store that answers late.
+        Stores::Slow(_) if is_held => {}
+        Stores::Busy(why) | Stores::Slow(why) => {
+            return Judgement::Clear(format!("{}; but {why}: the pool is its victim", pool.trouble()));
+        }
+        Stores::Idle(_) | Stores::Unseen(_) => {}
     }
     starved(scene, service, &pool, &idle, gave_up)
 }
@@ -130,6 +138,7 @@ fn starved(
     let stores = match idle {
         Stores::Idle(how) => format!("while {how}"),
         Stores::Unseen(missing) => format!("and whether what it calls is idle is not known: {missing}"),
+        Stores::Slow(why) => format!("and though {why}, that is not what takes its connections"),
         Stores::Busy(why) => why.clone(),
     };
     let why = pool.why(operations_at_once(scene, service));
@@ -167,7 +176,7 @@ fn starved(
 fn without_pool(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>, gave_up: Seen) -> Judgement {
     let said = format!("{} operations are given up", show(gave_up.value, Unit::PerSecond));
     match of_stores(scene, service, limits) {
-        Stores::Busy(why) => Judgement::Clear(format!("{said}; but {why}: they are its victims")),
+        Stores::Busy(why) | Stores::Slow(why) => Judgement::Clear(format!("{said}; but {why}: they are its victims")),
         Stores::Unseen(missing) => Judgement::Unknown(format!("{said}; neither its pool nor its store is seen: {missing}")),
         Stores::Idle(how) => match flat_connections(scene, service) {
             None => Judgement::Unknown(format!("{said} while {how}, and nothing shows its pool")),

@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "A node of the cluster sees slots that no node owns, or whose owner has failed: every request for a key in \
           them fails, and with the default cluster-require-full-coverage every other request too. It is told also \
           while that node calls the cluster's state ok, which it does where full coverage is not required. Replies \
-          that begin with CLUSTERDOWN are the failure itself, and so is a state of fail, which a node also has when \
+          that begin with CLUSTERDOWN are the failure itself, so they convict at once; without them a gap must be seen by two \
+          rounds of views, because every failover has one of seconds. A failure too is a state of fail, which a node also has when \
           it sees no majority of the primaries. Slots that are being moved have an owner all the while, and accuse \
           nobody.",
     next: "bring the failed owner back, or make a living replica of it take over (CLUSTER FAILOVER TAKEOVER); give \
@@ -45,8 +46,11 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
         .iter()
         .filter(|(_, view)| !view.uncovered.is_empty())
         .max_by_key(|(_, view)| count(&view.uncovered));
-    if let Some((at, view)) = gap {
-        return uncovered(&views, (*at, view), refusals.as_ref());
+    if let Some((_, view)) = gap {
+        // It is a new observation once every node that sees the gap was asked anew: a failover is over by then.
+        let seeing = views.iter().filter(|(_, view)| !view.uncovered.is_empty());
+        let at = seeing.map(|(at, _)| *at).min().unwrap_or(scene.now);
+        return uncovered(&views, (at, view), refusals.as_ref());
     }
     if let Some(refusals) = refusals {
         let breach = Breach::new(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
 use crate::quantity::show;
-use crate::reading::SlowCommand;
+use crate::reading::{FaultKind, RUNS_A_SCRIPT, SlowCommand};
 use crate::report::{KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::slot::slot_of;
@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     title: "a shard executes slow commands",
     doc: "More than 10 entries of a node's slow log that took at least 10 ms lie in the last 10 minutes, \
           administrators' and our own commands left out. The slow log times execution alone: waiting for the \
-          network and in queues never shows there, so an empty one exonerates nobody.",
+          network and in queues never shows there, so an empty one exonerates nobody. A script that refuses every other \
+          command with BUSY is one slow command, and needs no log.",
     next: "open the slow log: replace the command, or bound what it touches",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
@@ -53,6 +54,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(place) = scene.world.shard(shard) else {
         return Judgement::Unknown("no such shard any more".to_owned());
     };
+    if let Some(script) = place.nodes.iter().find_map(|node| runs_a_script(scene, shard, &node.subject)) {
+        return script.judged();
+    }
     // The primary runs the writes and most reads: another node's log does not speak for it.
     let readable = scene.primary(shard).is_some_and(|node| is_readable(scene, node));
     let counts =
@@ -102,6 +106,34 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         })
         .collect();
     breach.judged()
+}
+
+/// A node that answers nothing, INFO too, because a script has its thread.
+fn runs_a_script(scene: &Scene<'_>, shard: &Subject, node: &Subject) -> Option<Breach> {
+    let state = scene.world.source(node)?;
+    let (since, fault) = state.fault.as_ref()?;
+    if fault.kind != FaultKind::Busy || !fault.message.as_str().contains(RUNS_A_SCRIPT) {
+        return None;
+    }
+    let lasted = scene.now.seconds_after(state.last_data.unwrap_or(*since));
+    let breach = Breach::new(
+        format!(
+            "a script or function has had the thread of {} for at least {}, and every other command is refused with \
+             BUSY, INFO too: SCRIPT KILL or FUNCTION KILL ends it if it has written nothing",
+            node.address().unwrap_or("its node"),
+            show(lasted, Unit::Seconds)
+        ),
+        format!("#{} busy with a script", shard.shard_index().unwrap_or(0)),
+        10.0,
+        vec![named_evidence(
+            "seconds without data".to_owned(),
+            Unit::Seconds,
+            Seen { value: lasted, at: scene.now },
+            Some(0.0),
+            None,
+        )],
+    );
+    Some(if state.last_data.is_some() { breach.dated(*since) } else { breach.certain() })
 }
 
 /// Whether a key's name is known to the last byte: nothing was escaped or cut, here or by the server, which cuts at

@@ -22,6 +22,8 @@ pub(crate) const ANY_KIND: &[Kind] = &[
 pub enum Watches {
     /// Every shard of every Redis deployment.
     Shards,
+    /// The same, and every Redis deployment itself that lets nobody in who could learn its shards.
+    ShardsOrShut,
     /// Every node of every Redis deployment.
     Nodes,
     /// Every component of these kinds.
@@ -43,7 +45,7 @@ impl Watches {
     /// The kinds of component that it can accuse.
     pub fn kinds(self) -> &'static [Kind] {
         match self {
-            Self::Shards | Self::Nodes => &[Kind::Redis],
+            Self::Shards | Self::ShardsOrShut | Self::Nodes => &[Kind::Redis],
             Self::Components(kinds) | Self::Those { kinds, .. } => kinds,
             Self::Instances(Kind::Service) => &[Kind::Service],
             Self::Instances(_) => &[],
@@ -54,6 +56,9 @@ impl Watches {
     pub fn words(self) -> String {
         match self {
             Self::Shards => "every Redis shard".to_owned(),
+            Self::ShardsOrShut => {
+                "every Redis shard, and every redis that lets nobody in to learn its shards".to_owned()
+            }
             Self::Nodes => "every Redis node".to_owned(),
             Self::Components(kinds) => {
                 let words: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();

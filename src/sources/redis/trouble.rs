@@ -1,7 +1,7 @@
 //! What can go wrong between Headwater and a server, each as one sentence with what to do.
 
 use headwater_engine::RemoteText;
-use headwater_engine::reading::{CLUSTER_IS_DOWN, Fault, FaultKind, OUT_OF_CONNECTIONS};
+use headwater_engine::reading::{CLUSTER_IS_DOWN, Fault, FaultKind, OUT_OF_CONNECTIONS, RUNS_A_SCRIPT};
 use redis::{ErrorKind, RedisError};
 
 use super::allowed::{ALLOWED, Command};
@@ -136,12 +136,7 @@ fn explain(
                  or bind it to this network"
             ),
         ),
-        "BUSY" => (
-            FaultKind::Busy,
-            format!(
-                "'{address}' runs a script that blocks every other command, {name} too: SCRIPT KILL ends it"
-            ),
-        ),
+        "BUSY" => (FaultKind::Busy, format!("'{address}' {RUNS_A_SCRIPT}, {name} too: SCRIPT KILL ends it")),
         "LOADING" => {
             (FaultKind::Busy, format!("'{address}' is loading its data and does not answer {name} yet"))
         }

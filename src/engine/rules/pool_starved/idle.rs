@@ -7,6 +7,7 @@ use crate::metric::{REDIS_CLIENTS, Unit};
 use crate::peers::typical;
 use crate::quantity::show;
 use crate::rules::Limits;
+use crate::rules::rising::LATELY;
 use crate::rules::shard_hot::node_busy;
 use crate::rules::slow_to_answer::node_answer_time;
 use crate::scene::Scene;
@@ -18,16 +19,20 @@ use crate::subject::{Kind, Subject};
 pub(super) enum Stores {
     /// Every shard is idle in all three senses.
     Idle(String),
+    /// One takes long to answer, with nothing that shows why: how its connections are used tells whose time it is.
+    Slow(String),
     /// One is not, with which and why.
     Busy(String),
     /// One was not seen, with what is missing.
     Unseen(String),
 }
 
-/// Findings on a shard that make it busy, whatever its numbers are: of its thread, its bytes, its time to answer, and of
-/// slots that nobody serves. A slow log of ten minutes says nothing of now.
-const BUSY: &[&str] =
-    &["shard-saturated", "shard-hot", "shard-bandwidth", "slow-to-answer", "slots-uncovered"];
+/// Findings on a shard that make it busy, whatever its numbers are: of its thread, its bytes, and of
+/// slots that nobody serves; those of the last minute too, because who gave up waiting is counted as long. A slow log of ten minutes says nothing of now.
+const BUSY: &[&str] = &["shard-saturated", "shard-hot", "shard-bandwidth", "slots-uncovered"];
+
+/// The finding that a shard answers us late, which convicts nobody alone.
+const LATE: &str = "slow-to-answer";
 
 /// The finding that makes a primary busy; a replica that is gone keeps nobody waiting.
 const GONE: &str = "node-unreachable";
@@ -43,10 +48,17 @@ pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_
     if stores.is_empty() {
         return Stores::Unseen("no Redis is seen below it".to_owned());
     }
-    let (mut thread, mut answer, mut unseen) = (0.0_f64, 0.0_f64, None);
+    let (mut thread, mut answer, mut unseen, mut slow) = (0.0_f64, 0.0_f64, None, None);
     for shard in stores.iter().flat_map(|store| scene.world.shards(store)).map(|shard| &shard.subject) {
         if let Some(rule) = BUSY.iter().find(|rule| scene.findings.stirring(&[rule], shard)) {
             return Stores::Busy(format!("{shard} is not idle ({rule})"));
+        }
+        let ended = |rule: &&&str| {
+            let until = scene.findings.get(rule, shard).and_then(Finding::until);
+            until.is_some_and(|until| scene.now.since(until) <= LATELY)
+        };
+        if let Some(rule) = BUSY.iter().find(ended) {
+            return Stores::Busy(format!("{shard} was not idle in the last minute ({rule})"));
         }
         let primary = scene.primary(shard);
         if primary.is_some_and(|node| scene.findings.get(GONE, node).is_some_and(Finding::counts)) {
@@ -57,8 +69,10 @@ pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_
         if let Some(busy) = busy.filter(|busy| busy.value >= limits.of("thread")) {
             return Stores::Busy(format!("the thread of {shard} is {} busy", show(busy.value, Unit::Ratio)));
         }
-        if let Some(answers) = answers.filter(|answers| answers.value >= limits.of("answer")) {
-            return Stores::Busy(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
+        if let Some(answers) = answers
+            && (answers.value >= limits.of("answer") || scene.findings.stirring(&[LATE], shard))
+        {
+            slow = Some(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
         }
         let bytes = scene.findings.get("shard-bandwidth", shard).map(|finding| &finding.state);
         match (busy, answers, bytes) {
@@ -73,12 +87,13 @@ pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_
     if scene.observer_is_late().is_some() {
         unseen = scene.observer_is_late();
     }
-    match unseen {
-        Some(missing) => Stores::Unseen(missing),
-        None if stores.iter().all(|store| scene.world.shards(store).is_empty()) => {
+    match (unseen, slow) {
+        (Some(missing), _) => Stores::Unseen(missing),
+        (None, Some(why)) => Stores::Slow(why),
+        (None, None) if stores.iter().all(|store| scene.world.shards(store).is_empty()) => {
             Stores::Unseen("the shape of its Redis is not known".to_owned())
         }
-        None => Stores::Idle(format!(
+        (None, None) => Stores::Idle(format!(
             "every shard of {} is idle (busiest thread {}, slowest answer {}, no link full)",
             stores.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             show(thread, Unit::Ratio),

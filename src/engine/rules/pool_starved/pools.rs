@@ -211,11 +211,16 @@ impl Pool {
         words.join("; ")
     }
 
+    /// Whether most of the connections in use are held while no operation runs on them; `None` where nobody knows.
+    pub(super) fn is_held(&self, at_once: Option<f64>) -> Option<bool> {
+        Some(at_once? < self.used?.value * HELD)
+    }
+
     /// Whether the pool is too small, or its connections are held without being used.
     pub(super) fn why(&self, at_once: Option<f64>) -> String {
-        let (Some(used), Some(at_once)) = (self.used, at_once) else { return String::new() };
+        let (Some(_), Some(at_once)) = (self.used, at_once) else { return String::new() };
         let shown = show(at_once, Unit::Count);
-        if at_once < used.value * HELD {
+        if self.is_held(Some(at_once)) == Some(true) {
             return format!(
                 "; {shown} operations run at once on average: the others are held by code that does not use them"
             );
