@@ -17,6 +17,7 @@ use headwater_engine::settings::{Baselines, Component, Settings};
 use headwater_engine::{Engine, Moment, RemoteText, Snapshot, Subject};
 
 pub(crate) use drawing::{drawn, keys, live, text_of};
+pub(crate) use keyspace::scan;
 
 /// The first second: 14:06:00 UTC of some day.
 pub(crate) const BEGAN: Moment = Moment(1_772_633_160_000);

@@ -156,6 +156,7 @@ fn sampled(scan: &Scan, expiries: &Expiries, looked: &Looked<'_>) -> (String, Co
             format!("! herd: {} of them at {} UTC", show(share, Unit::Ratio), second.at.clock()),
             ColorRole::Suspect,
         ),
+        None if expiries.volatile() == 0 => ("o none expires".to_owned(), ColorRole::Innocent),
         None => ("o no second holds more than 5 % of them".to_owned(), ColorRole::Innocent),
     };
     let text = format!(
@@ -195,13 +196,15 @@ fn counted(looked: &Looked<'_>) -> Option<String> {
 }
 
 fn empty(looked: &Looked<'_>) -> Sentences {
-    let mut told = vec![("no expiry of keys is known".to_owned(), ColorRole::Heading)];
-    told.extend(scans_told(looked));
-    if let Some(start) =
-        key_to_start(looked.view, Action::Scan, "asks for a scan, which samples expiries too")
-    {
-        told.push((start, ColorRole::Text));
+    // A sample in which no key expires has no rows, and is an answer.
+    let mut told: Sentences =
+        samples(looked).map(|(scan, expiries)| sampled(scan, expiries, looked)).take(3).collect();
+    if told.is_empty() {
+        told.push(("no expiry of keys is known".to_owned(), ColorRole::Heading));
+        let start = key_to_start(looked.view, Action::Scan, "asks for a scan, which samples expiries too");
+        told.extend(start.map(|start| (start, ColorRole::Text)));
     }
+    told.extend(scans_told(looked));
     told.push((
         "keys that were written together with one TTL expire together: then all are missed in one second, and the store behind them is asked for all".to_owned(),
         ColorRole::Faint,

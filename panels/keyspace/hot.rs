@@ -229,19 +229,28 @@ fn empty(looked: &Looked<'_>) -> Sentences {
             ));
             told.push((format!("its cost: {}", row.cost), ColorRole::Text));
             told.extend(ways::start_words(looked).map(|text| (text, ColorRole::Text)));
+            // What would be gentler than a way that the server feels is worth knowing before it is taken.
+            if row.needs_consent {
+                told.extend(refusals(&offers));
+            }
         }
         None if is_refused => {
             told.push((
                 format!("no way may run on {shard}; to name a hot key, one of these:"),
                 ColorRole::Text,
             ));
-            for (name, offer) in &offers {
-                if let Offer::Refused(why) = offer {
-                    told.push((format!("{name}: {why}"), ColorRole::Faint));
-                }
-            }
+            told.extend(refusals(&offers));
         }
         None => told.push((format!("{shard} was not asked yet which ways it offers"), ColorRole::Unknown)),
     }
     told
+}
+
+/// Why each way that is not offered is not.
+fn refusals(offers: &[(&'static str, Offer)]) -> Sentences {
+    let refused = offers.iter().filter_map(|(name, offer)| match offer {
+        Offer::Refused(why) => Some((format!("{name}: {why}"), ColorRole::Faint)),
+        _ => None,
+    });
+    refused.collect()
 }

@@ -175,3 +175,23 @@ fn every_size_can_be_drawn_in_every_view() {
         }
     }
 }
+
+#[test]
+fn a_sample_in_which_nothing_expires_is_an_answer() {
+    use headwater_engine::reading::{Event, Expiries, Input, Reading};
+    let mut world = World::new();
+    world.run(10);
+    let (now, shard) = (world.now(), subject("redis/features#2"));
+    let mut scan = crate::example::scan(ScanState::Complete, now);
+    scan.expiries = Some(Expiries { at: now, sampled: 200, without: 200, seconds: vec![], spans: vec![] });
+    let mut reading = Reading::new(shard.clone(), now);
+    reading.events.push(Event::Scan(scan));
+    world.take(&Input::Reading(reading));
+    world.run(1);
+    let snapshot = world.snapshot();
+    let mut stage = Stage::on(&snapshot);
+    stage.panel.open(&shard);
+    let drawn = stage.go("ttl").drawn(100, 20);
+    assert!(drawn.contains("o none expires; of 200 sampled keys 0 expire, 200 never"), "{drawn}");
+    assert!(!drawn.contains("no expiry of keys is known"), "{drawn}");
+}
