@@ -62,9 +62,11 @@ pub(super) fn pairs(value: &Value) -> Vec<(&Value, &Value)> {
 
 #[cfg(test)]
 mod tests {
+    use headwater_engine::reading::LargeKind;
     use proptest::prelude::*;
 
     use super::super::command_times::read_histograms;
+    use super::super::commandlog::to_event;
     use super::super::scan::read_scan;
     use super::super::slowlog::{Progress, read_slowlog};
     use super::super::stalls::read_stalls;
@@ -118,6 +120,7 @@ mod tests {
             for entry in read_slowlog(&reply).unwrap_or_default() {
                 let _ = Progress::default().take(vec![entry.clone()]);
                 let _ = entry.to_event(true);
+                let _ = to_event(&entry, LargeKind::Request);
             }
         }
 
