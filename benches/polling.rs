@@ -19,11 +19,8 @@ use headwater_engine::{Kind, Subject};
 use headwater_test_support::{Cluster, Readings, Server, ServerRelease, value_of, wait_until};
 use tokio_util::sync::CancellationToken;
 
-/// Looks of ours that are counted, one a second; enough for everything that is asked every ten seconds to come often.
+/// Looks of ours and scrapes that are counted, one a second; enough for everything that is asked every ten seconds to come often.
 const LOOKS: usize = 40;
-
-/// Scrapes that are counted.
-const SCRAPES: usize = 100;
 
 const EXPORTER: &str = "prometheus-redis-exporter";
 
@@ -130,8 +127,8 @@ fn watch(server: &Server) -> Spent {
             reading.source.address() == Some(address.as_str())
                 && value_of(reading, REDIS_ANSWER_TIME).is_some()
         };
-        // The first looks log in and ask what is asked once.
-        for _ in 0..3 {
+        // The first looks log in, ask what is asked once, and ask for everything.
+        for _ in 0..12 {
             readings.until("a look", is_look).await;
         }
         let mut connection = server.connect().expect("the server is there");
@@ -163,11 +160,13 @@ fn scrape(server: &Server) -> Spent {
     let mut connection = server.connect().expect("the server is there");
     let counting = cost_of_counting(&mut connection);
     let before = counts(&mut connection);
-    for _ in 0..SCRAPES {
+    for _ in 0..LOOKS {
+        // As far apart as ours are: what a server has not done for a second is slower than what it has just done.
+        std::thread::sleep(Duration::from_secs(1));
         get().expect("each scrape sees the server");
     }
     let after = counts(&mut connection);
-    Spent::between(&before, &after, counting, SCRAPES)
+    Spent::between(&before, &after, counting, LOOKS)
 }
 
 /// The exporter, ended with the value.

@@ -288,3 +288,52 @@ async fn tair_proxy_answers_for_another_shard_each_time() {
         seen.readings.log.iter().rfind(|reading| value_of(reading, metric::REDIS_ANSWER_TIME).is_some());
     assert_eq!(last.and_then(|reading| value_of(reading, metric::REDIS_COMMANDS)), None);
 }
+
+/// Four elements up to Redis 3.2, six since 4.0, seven since 8.10, and whatever comes: the rest is what it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_log_entries_of_every_length_are_read() {
+    let server = Server::start(&[]);
+    let stand_in = StandIn::before(&server, |words| {
+        let entry = |id: i64, more: &[Vec<u8>]| {
+            let argv = array(&[bulk("HGETALL"), bulk(&format!("user:{id}"))]);
+            let first = [integer(id), integer(1_600_000_000), integer(25_000), argv];
+            array(&[&first[..], more].concat())
+        };
+        let client = [bulk("10.0.0.9:1234"), bulk("ranker")];
+        let longer = [&client[..], &[integer(2)]].concat();
+        let longest = [&longer[..], &[bulk("?"), array(&[])]].concat();
+        let entries = [entry(9, &longest), entry(8, &longer), entry(7, &client), entry(6, &[])];
+        is(words, "SLOWLOG GET").then(|| array(&entries))
+    });
+    let seen = watch(stand_in.address()).await;
+    let slow = seen.readings.log.iter().flat_map(|reading| &reading.events).filter_map(|event| match event {
+        Event::SlowCommand(slow) => Some(slow),
+        _ => None,
+    });
+    let slow: Vec<_> =
+        slow.map(|slow| (slow.id, slow.key.as_ref().map(|key| key.as_str()), slow.client.as_str())).collect();
+    let expected = [
+        (6, Some("user:6"), ""),
+        (7, Some("user:7"), "ranker"),
+        (8, Some("user:8"), "ranker"),
+        (9, Some("user:9"), "ranker"),
+    ];
+    assert_eq!(slow, expected);
+}
+
+/// A gauge that went below zero and wrapped around, as in redis#5580, and a total that fell: neither becomes a number.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_that_wrapped_around_are_no_numbers() {
+    let server = Server::start(&[]);
+    let text: String = server.run(&["INFO", "everything"]);
+    let used = server.info("used_memory");
+    let hits = server.info("keyspace_hits");
+    let text = text
+        .replace(&format!("\r\nused_memory:{used}\r\n"), "\r\nused_memory:18446744073597767720\r\n")
+        .replace(&format!("\r\nkeyspace_hits:{hits}\r\n"), "\r\nkeyspace_hits:-1\r\n");
+    let stand_in = StandIn::before(&server, move |words| is(words, "INFO").then(|| bulk(&text)));
+    let seen = watch(stand_in.address()).await;
+    seen.lacks(metric::REDIS_MEMORY);
+    seen.lacks(metric::REDIS_HITS);
+    seen.has(&[metric::REDIS_COMMANDS, metric::REDIS_MEMORY_RSS]);
+}

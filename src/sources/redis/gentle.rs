@@ -11,6 +11,16 @@ use super::samples::main_thread_seconds;
 /// How often the expensive section is asked for while a node suffers.
 const RARELY: Duration = Duration::from_secs(5);
 
+/// The share of a core below which a node does so little that its commands are not asked for at every look: that is
+/// half of what a look costs, and what they used is less than this.
+const CALM: f64 = 0.1;
+
+/// How many looks, and how long at most, then lie between two such questions; fewer than make a number stale.
+const WHILE_CALM: (u32, Duration) = (4, Duration::from_secs(4));
+
+/// The first looks ask for everything, because whoever has just begun to look wants to know.
+const FIRST_LOOKS: u32 = 10;
+
 /// How long a node is spared after it was last seen to suffer.
 const SPARED_FOR: Duration = Duration::from_secs(30);
 
@@ -32,6 +42,11 @@ const LOOKS: usize = 31;
 pub(super) struct Gentle {
     spare_until: Option<Instant>,
     last_full: Option<Instant>,
+    /// Looks so far, and those since commands were asked for.
+    looks: u32,
+    since_full: u32,
+    /// The share of a core that the main thread used last.
+    share: Option<f64>,
     info_calls: Option<(f64, f64)>,
     cpu: Option<(f64, f64)>,
     costs: VecDeque<f64>,
@@ -41,10 +56,18 @@ pub(super) struct Gentle {
 impl Gentle {
     /// Whether the next look may ask for commandstats.
     pub(super) fn wants_commandstats(&mut self, now: Instant) -> bool {
-        let wanted =
-            !self.is_sparing(now) || self.last_full.is_none_or(|last| now.duration_since(last) >= RARELY);
+        self.looks = self.looks.saturating_add(1);
+        self.since_full = self.since_full.saturating_add(1);
+        let is_after = |span| self.last_full.is_none_or(|last| now.duration_since(last) >= span);
+        let is_calm = self.looks > FIRST_LOOKS && self.share.is_some_and(|share| share < CALM);
+        let wanted = match (self.is_sparing(now), is_calm) {
+            (true, _) => is_after(RARELY),
+            (false, true) => self.since_full >= WHILE_CALM.0 || is_after(WHILE_CALM.1),
+            (false, false) => true,
+        };
         if wanted {
             self.last_full = Some(now);
+            self.since_full = 0;
         }
         wanted
     }
@@ -105,6 +128,7 @@ impl Gentle {
         let clock = info.number("server_time_usec")? / 1e6;
         let (before, then) = self.cpu.replace((seconds, clock))?;
         let share = (seconds - before) / (clock - then);
+        self.share = (clock > then).then_some(share);
         (clock > then && share > BUSY).then(|| {
             format!(
                 "the main thread uses {:.0} % of a core: it is asked every 5 s while that lasts",
@@ -141,6 +165,24 @@ mod tests {
         assert_eq!(gentle.watch(&Info::parse(&calm), at(40)), None);
         assert!(gentle.wants_commandstats(at(40)) && gentle.wants_commandstats(at(41)));
         assert_eq!(gentle.watch(&Info::parse(&look(41, 4.95)), at(41)), None, "it has to last again");
+    }
+
+    #[test]
+    fn a_node_that_does_little_is_asked_for_its_commands_at_every_fourth_look_and_a_busy_one_at_each() {
+        let (mut gentle, start) = (Gentle::default(), Instant::now());
+        let mut look = |second: u32, cpu: f64| {
+            let at = start + Duration::from_secs(u64::from(second));
+            let wanted = gentle.wants_commandstats(at);
+            let text = format!(
+                "server_time_usec:{second}000000\nused_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:0\n"
+            );
+            assert_eq!(gentle.watch(&Info::parse(&text), at), None);
+            wanted
+        };
+        let calm: Vec<bool> = (1..=18).map(|second| look(second, 0.01 * f64::from(second))).collect();
+        assert!(calm[..10].iter().all(|wanted| *wanted), "at first everything is wanted");
+        assert_eq!(calm[10..], [false, false, false, true, false, false, false, true]);
+        assert!(!look(19, 0.7) && look(20, 1.2) && look(21, 1.7), "once it is seen to be busy");
     }
 
     #[test]
