@@ -675,7 +675,7 @@ fn runbooks_are_listed_shown_and_checked_and_a_broken_one_costs_nothing_else() {
     let own = home.file("mine.toml", &text);
     let checked = home.run(&["runbook", "check", &own]);
     assert_eq!((checked.code, checked.err.as_str()), (Some(0), ""), "{checked:?}");
-    assert!(checked.out.contains("right: 'Dependencies first', 16 steps"), "{}", checked.out);
+    assert!(checked.out.contains("right: 'Dependencies first', 17 steps"), "{}", checked.out);
 
     let broken = home.file("broken.toml", &text.replacen("slow-to-answer", "slow-to-anser", 1));
     let checked = home.run(&["runbook", "check", &broken]);

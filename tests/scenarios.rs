@@ -37,12 +37,18 @@ rules! {
     slots_uncovered "slots-uncovered"
     topology_split "topology-split"
     node_unreachable "node-unreachable"
+    fork_stall "fork-stall"
+    expiry_herd "expiry-herd"
     shard_saturated "shard-saturated"
     shard_bandwidth "shard-bandwidth"
     shard_hot "shard-hot"
     slow_to_answer "slow-to-answer"
     slow_commands "slow-commands"
     big_key "big-key"
+    hot_key "hot-key"
+    co_located_keys "co-located-keys"
+    cross_slot "cross-slot"
+    miss_flood "miss-flood"
     memory_high "memory-high"
     evicting "evicting"
     connections_high "connections-high"
@@ -60,6 +66,7 @@ rules! {
     self_slow "self-slow"
     deviation "deviation"
     recent_change "recent-change"
+    expiry_forecast "expiry-forecast"
 }
 
 /// One test per file of whole-report expectations.
@@ -93,6 +100,8 @@ macro_rules! incidents {
 
 incidents! {
     all_answer_slowly
+    asked_for_what_never_was
+    big_and_hot_on_one_link
     cache_is_emptied
     chronic_and_fresh
     connections_run_out
@@ -103,8 +112,11 @@ incidents! {
     database_with_limits
     deploy_decoy
     deploy_with_nothing_else
+    forks_that_repeat
     hardly_any_traffic
     healthy_surge
+    herd_then_misses
+    hot_key_without_a_name
     late_node
     neighbour_on_the_host
     observer_lag
@@ -125,6 +137,7 @@ incidents! {
     restart_in_the_incident
     scored_text_has_less_time
     slots_are_lost
+    slots_on_the_move
     slow_commands_that_nobody_waits_for
     slow_dependency_off_the_path
     slow_instance_of_three

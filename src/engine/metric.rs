@@ -242,6 +242,7 @@ metrics! {
     STAGE_DURATION "service.stage.duration" Histogram Seconds High "time in one stage of a request (part = stage)"
     REQUESTS "service.requests" Counter PerSecond Neither "requests finished, whatever their outcome"
     ERRORS "service.errors" Counter PerSecond High "requests that ended in an error, an abort or a refusal"
+    CACHE_MISSES "service.cache.misses" Counter PerSecond High "look-ups in a cache that the service itself counted as misses, late answers included"
     IN_FLIGHT "service.requests.active" Gauge Count High "requests being answered"
     DB_DURATION "db.client.operation.duration" Histogram Seconds High "time of a data store's operation as its client sees it (part = operation)"
     POOL_PENDING "db.client.connection.pending_requests" Gauge Count High "threads or tasks waiting for a pooled connection"

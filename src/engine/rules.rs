@@ -5,16 +5,25 @@
 
 mod access_changed;
 mod big_key;
+mod breach;
 mod business_symptom;
 mod cluster_views;
+mod co_located_keys;
+mod command_mix;
 mod connections_high;
+mod cross_slot;
 mod declared_limit;
 mod deviation;
 mod error_shift;
 mod evicting;
+mod expiry_forecast;
+mod expiry_herd;
+mod fork_stall;
 mod hit_but_slow;
+mod hot_key;
 mod latency_shift;
 mod memory_high;
+mod miss_flood;
 mod network_path;
 mod node_unreachable;
 mod pool_starved;
@@ -38,11 +47,11 @@ mod watches;
 
 use crate::metric::Unit;
 use crate::quantity;
-use crate::report::{Confidence, Evidence, KeyEvidence, Rival, Role};
+use crate::report::Role;
 use crate::scene::Scene;
 use crate::subject::Subject;
-use crate::time::Moment;
 
+pub use breach::Breach;
 pub(crate) use watches::ANY_KIND;
 pub use watches::Watches;
 
@@ -55,12 +64,18 @@ pub static RULES: &[&Rule] = &[
     &slots_uncovered::RULE,
     &topology_split::RULE,
     &node_unreachable::RULE,
+    &fork_stall::RULE,
+    &expiry_herd::RULE,
     &shard_saturated::RULE,
     &shard_bandwidth::RULE,
     &shard_hot::RULE,
     &slow_to_answer::RULE,
     &slow_commands::RULE,
     &big_key::RULE,
+    &hot_key::RULE,
+    &co_located_keys::RULE,
+    &cross_slot::RULE,
+    &miss_flood::RULE,
     &memory_high::RULE,
     &evicting::RULE,
     &connections_high::RULE,
@@ -78,15 +93,18 @@ pub static RULES: &[&Rule] = &[
     &self_slow::RULE,
     &deviation::RULE,
     &recent_change::RULE,
+    &expiry_forecast::RULE,
 ];
 
 pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};
 pub(crate) use business_symptom::ID as BUSINESS_SYMPTOM;
+pub(crate) use co_located_keys::ID as CO_LOCATED_KEYS;
 pub(crate) use error_shift::ID as ERROR_SHIFT;
+pub(crate) use expiry_herd::ID as EXPIRY_HERD;
 pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };
-
+pub(crate) use hot_key::ID as HOT_KEY;
 pub(crate) use latency_shift::ID as LATENCY_SHIFT;
 pub(crate) use network_path::Ways;
 pub(crate) use pool_starved::ID as POOL_STARVED;
@@ -222,75 +240,6 @@ pub enum Judgement {
     Breach(Box<Breach>),
     /// It could not be evaluated; the text says what is missing.
     Unknown(String),
-}
-
-/// A passed limit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Breach {
-    /// What, how much, against which limit.
-    pub sentence: String,
-    /// A few words for the chain: `#2 link full`.
-    pub short: String,
-    /// The numbers, the decisive one first.
-    pub evidence: Vec<Evidence>,
-    /// How far past the limit, as a multiple of it.
-    pub severity: f64,
-    /// Keys that make it so.
-    pub keys: Vec<KeyEvidence>,
-    /// Rivals that the observations at hand do not exclude.
-    pub rivals: Vec<Rival>,
-    /// The most that this breach is worth, when its observations are weaker than the rule's best.
-    pub at_most: Confidence,
-    /// When it began, where a counter or a log says so: then it fires at once.
-    pub dated: Option<Moment>,
-    /// Whether the observation alone rules out chance, so that it need not last to fire.
-    pub certain: bool,
-}
-
-impl Breach {
-    /// A breach with its decisive number.
-    pub fn new(sentence: String, short: String, severity: f64, evidence: Vec<Evidence>) -> Self {
-        Self {
-            sentence,
-            short,
-            evidence,
-            severity,
-            keys: vec![],
-            rivals: vec![],
-            at_most: Confidence::High,
-            dated: None,
-            certain: false,
-        }
-    }
-
-    /// The same breach, known to have begun at this moment.
-    pub fn dated(mut self, at: Moment) -> Self {
-        self.dated = Some(at);
-        self
-    }
-
-    /// The same breach, observed beyond chance.
-    pub fn certain(mut self) -> Self {
-        self.certain = true;
-        self
-    }
-
-    /// The same breach, worth no more than this.
-    pub fn at_most(mut self, confidence: Confidence) -> Self {
-        self.at_most = confidence;
-        self
-    }
-
-    /// The same breach with a rival that is not excluded.
-    pub fn with_rival(mut self, row: &RivalRow) -> Self {
-        self.rivals.push(Rival { rule: row.rule.to_owned(), told_by: row.told_by.to_owned() });
-        self
-    }
-
-    /// Wrapped as a judgement.
-    pub fn judged(self) -> Judgement {
-        Judgement::Breach(Box::new(self))
-    }
 }
 
 #[cfg(test)]

@@ -295,8 +295,10 @@ rules = ["big-key"]
         let library = built_in();
         let ids: Vec<&str> = library.runbooks[0].steps.iter().map(|step| step.id.as_str()).collect();
         assert_eq!(library.runbooks[0].id, "dependencies-first");
-        let walk =
-            ["0", "1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "3", "4", "5", "6", "7", "8", "9"];
+        let walk = [
+            "0", "1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8", "3", "4", "5", "6", "7", "8",
+            "9",
+        ];
         assert_eq!(ids, walk);
         for remedy in &library.remedies {
             let named =

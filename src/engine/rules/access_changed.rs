@@ -1,20 +1,24 @@
 //! Each request reads more from Redis than it used to.
 
+use super::command_mix::calls;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
-use crate::metric::{Metric, REDIS_COMMANDS, REDIS_NET_OUT, REQUESTS, Unit};
+use crate::metric::{Metric, REDIS_COMMAND_CALLS, REDIS_COMMANDS, REDIS_NET_OUT, REQUESTS, Unit};
 use crate::quantity::{show, times};
 use crate::report::Role;
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 
 pub(super) static RULE: Rule = Rule {
     id: "access-changed",
     title: "each request reads more from Redis than it used to",
     doc: "Redis commands, or bytes sent, per request of the services above are at least 1.5 times their healthy \
-          value. A new model or client changed how it reads; the traffic itself may be the same. It says why a \
-          shard became short of something, and accuses nobody by itself.",
+          value; the command that rose most is named. A new model or client changed how it reads; the traffic itself \
+          may be the same. It says why a shard became short of something, and accuses nobody by itself. A proxy that \
+          splits commands with several keys looks the same; a flood of misses, a herd and commands that a cluster \
+          refuses explain it where they are seen.",
     next: "look at what changed in the model or client that reads from it in the last 24 h",
     watches: Watches::Components(&[Kind::Redis]),
     nature: Nature::Circumstance,
@@ -30,7 +34,13 @@ pub(super) static RULE: Rule = Rule {
             help: "requests a second below which a share per request means nothing",
         },
     ],
-    rivals: &[RivalRow { rule: "surge", told_by: "requests a second against their healthy value" }],
+    rivals: &[
+        RivalRow { rule: "surge", told_by: "requests a second against their healthy value" },
+        RivalRow {
+            rule: "cross-slot",
+            told_by: "whether a proxy stands before it: it splits commands with several keys in silence",
+        },
+    ],
     absorbs: &[],
     judge,
 };
@@ -74,19 +84,54 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     if greatest.times < limits.of("rise") {
         return Judgement::Clear(shown);
     }
-    Breach::new(
-        shown,
+    let risen = risen_command(scene, redis, requests.value, healthy_requests);
+    let mut numbers = vec![named_evidence(
+        format!("{} a request", greatest.word),
+        greatest.unit,
+        greatest.now,
+        Some(greatest.healthy.typical * limits.of("rise")),
+        Some(greatest.healthy),
+    )];
+    let of_command = risen.map_or(String::new(), |(command, now, healthy)| {
+        let (a_request, usual) = (show(now.value, Unit::Count), show(healthy.typical, Unit::Count));
+        numbers.push(named_evidence(format!("{command} a request"), Unit::Count, now, None, Some(healthy)));
+        format!("; {command} most: {a_request} a request, usually {usual}")
+    });
+    let breach = Breach::new(
+        format!("{shown}{of_command}"),
         format!("{} {} a request", times(greatest.times), greatest.word),
         greatest.times / limits.of("rise"),
-        vec![named_evidence(
-            format!("{} a request", greatest.word),
-            greatest.unit,
-            greatest.now,
-            Some(greatest.healthy.typical * limits.of("rise")),
-            Some(greatest.healthy),
-        )],
-    )
-    .judged()
+        numbers,
+    );
+    // What says that it is a cluster is no proxy that hides one.
+    let is_cluster = scene.world.topologies().any(|known| known.cluster == *redis && known.clustered);
+    if is_cluster { breach.judged() } else { breach.with_rival(&RULE.rivals[1]).judged() }
+}
+
+/// The command of which each request sends most more than usual, with its calls a request now and usually.
+fn risen_command(
+    scene: &Scene<'_>,
+    redis: &Subject,
+    requests: f64,
+    healthy_requests: f64,
+) -> Option<(RemoteText, Seen, Baseline)> {
+    if healthy_requests <= 0.0 {
+        return None;
+    }
+    let nodes = || scene.world.parts(redis).map(|(node, _)| node);
+    let risen = calls(scene, redis).into_iter().filter_map(|(command, now)| {
+        let of_node = |node| scene.baseline(node, REDIS_COMMAND_CALLS, Some(&command));
+        let healthy = nodes().filter_map(of_node).reduce(|sum, one| Baseline {
+            typical: sum.typical + one.typical,
+            spread: None,
+            ..sum
+        })?;
+        let healthy = Baseline { typical: healthy.typical / healthy_requests, ..healthy };
+        let seen = Seen { value: now / requests, at: scene.now };
+        (seen.value > healthy.typical).then_some((command, seen, healthy))
+    });
+    let more = |(_, now, healthy): &(RemoteText, Seen, Baseline)| now.value - healthy.typical;
+    risen.max_by(|one, other| more(one).total_cmp(&more(other)))
 }
 
 struct Rise {

@@ -51,7 +51,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "expiry-herd",
         told_by: "keys that expire a second: more than are evicted, and the misses are of those",
     }],
-    absorbs: &["hit-but-slow"],
+    absorbs: &["hit-but-slow", "miss-flood"],
     judge,
 };
 

@@ -141,7 +141,7 @@ pub(crate) fn operations_between(
     names.filter_map(|name| p99(&name).map(|p99| (name, p99))).collect()
 }
 
-fn operation_names(scene: &Scene<'_>, caller: &Subject) -> Vec<Option<RemoteText>> {
+pub(super) fn operation_names(scene: &Scene<'_>, caller: &Subject) -> Vec<Option<RemoteText>> {
     let mut names: Vec<_> = scene
         .world
         .parts(caller)

@@ -64,7 +64,15 @@ pub(super) static RULE: Rule = Rule {
         rule: "network-path",
         told_by: "the link's size: declare 'link' for this Redis, and bytes at the limit convict the link",
     }],
-    absorbs: &["shard-hot", "slow-to-answer", "hit-but-slow", "slow-commands", "big-key"],
+    absorbs: &[
+        "shard-hot",
+        "slow-to-answer",
+        "hit-but-slow",
+        "slow-commands",
+        "big-key",
+        "hot-key",
+        "co-located-keys",
+    ],
     judge,
 };
 

@@ -41,7 +41,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "shard-bandwidth",
         told_by: "CPU near its limit with the bytes below theirs",
     }],
-    absorbs: &["slow-to-answer", "hit-but-slow", "slow-commands", "big-key"],
+    absorbs: &["slow-to-answer", "hit-but-slow", "slow-commands", "big-key", "hot-key", "co-located-keys"],
     judge,
 };
 

@@ -28,7 +28,15 @@ pub(super) static RULE: Rule = Rule {
         help: "share of one core; above it queueing dominates",
     }],
     rivals: &[RivalRow { rule: "slow-commands", told_by: "the slow log and the time per command" }],
-    absorbs: &["shard-hot", "slow-to-answer", "hit-but-slow", "slow-commands", "big-key"],
+    absorbs: &[
+        "shard-hot",
+        "slow-to-answer",
+        "hit-but-slow",
+        "slow-commands",
+        "big-key",
+        "hot-key",
+        "co-located-keys",
+    ],
     judge,
 };
 

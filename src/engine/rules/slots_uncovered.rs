@@ -35,7 +35,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "topology-split",
         told_by: "the other nodes' views: slots that most of them see covered are lost to few",
     }],
-    absorbs: &["node-unreachable", "replication-broken"],
+    absorbs: &["node-unreachable", "replication-broken", "cross-slot"],
     judge,
 };
 

@@ -43,7 +43,7 @@ pub(super) static RULE: Rule = Rule {
         },
     ],
     rivals: &[RivalRow { rule: "shard-saturated", told_by: "the CPU of the node that ran them" }],
-    absorbs: &["hit-but-slow", "big-key"],
+    absorbs: &["hit-but-slow", "big-key", "hot-key", "co-located-keys"],
     judge,
 };
 
@@ -138,12 +138,12 @@ fn runs_a_script(scene: &Scene<'_>, shard: &Subject, node: &Subject) -> Option<B
 
 /// Whether a key's name is known to the last byte: nothing was escaped or cut, here or by the server, which cuts at
 /// 128 bytes.
-fn whole(key: &RemoteText) -> bool {
+pub(super) fn whole(key: &RemoteText) -> bool {
     let name = key.as_str();
     name.len() < 128 && !name.contains(['\\', '…'])
 }
 
-fn is_readable(scene: &Scene<'_>, node: &Subject) -> bool {
+pub(super) fn is_readable(scene: &Scene<'_>, node: &Subject) -> bool {
     let offers =
         |state: &SourceState| !state.unavailable.iter().any(|(what, _)| what.as_str().starts_with("SLOWLOG"));
     scene.latest(node, REDIS_ANSWER_TIME).is_some() && scene.world.source(node).is_some_and(offers)

@@ -39,7 +39,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "network-path",
         told_by: "whether the nodes that disagree reach each other on the cluster's bus",
     }],
-    absorbs: &[],
+    absorbs: &["cross-slot"],
     judge,
 };
 

@@ -4,7 +4,7 @@ use super::symptom::Suffering;
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Link, Suspect};
-use crate::rules::{client_operations, client_operations_between};
+use crate::rules::{CO_LOCATED_KEYS, client_operations, client_operations_between};
 use crate::scene::Scene;
 
 /// The chain from the symptom to the first suspect; only the symptom when there is none.
@@ -52,7 +52,14 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[S
             scene.findings.get(&cause.rule, &cause.subject).and_then(|finding| finding.breach.as_ref());
         links.extend(short.map(|breach| Link { subject: cause.subject.clone(), text: breach.short.clone() }));
     }
-    if let Some(key) = cause.keys.first() {
+    let pair = scene.findings.get(CO_LOCATED_KEYS, &cause.subject).filter(|finding| {
+        finding.counts()
+            && (finding.rule.id == cause.rule || cause.explains.iter().any(|rule| rule == CO_LOCATED_KEYS))
+    });
+    if let Some(breach) = pair.and_then(|finding| finding.breach.as_ref()) {
+        // The one key does not say what the other does to it.
+        links.push(Link { subject: cause.subject.clone(), text: breach.short.clone() });
+    } else if let Some(key) = cause.keys.first() {
         let size = key.bytes.map_or(String::new(), |bytes| format!(" {}", show(bytes as f64, Unit::Bytes)));
         links.push(Link { subject: key.shard.clone(), text: format!("{}{size}", key.key) });
     }

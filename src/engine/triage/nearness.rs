@@ -74,7 +74,14 @@ pub(super) fn apart_in_time(finding: &Finding, suffering: &Suffering) -> Option<
 
 /// The share of the symptomatic requests' time spent in a component: of the mean or of the 99th percentile,
 /// whichever is greater. `None` where no stage is placed in it: then nobody knows.
+///
+/// What callers make up for elsewhere is lost elsewhere: then a small share says nothing.
 pub(super) fn share_of(scene: &Scene<'_>, suffering: &Suffering, finding: &Finding) -> Option<f64> {
+    let is_elsewhere = finding.breach.as_ref().is_some_and(|breach| breach.elsewhere);
+    share_spent(scene, suffering, finding).filter(|share| !is_elsewhere || *share >= EXPLAINING_SHARE)
+}
+
+fn share_spent(scene: &Scene<'_>, suffering: &Suffering, finding: &Finding) -> Option<f64> {
     let Suffering { symptom, is_latency, service, .. } = suffering;
     let component = &finding.subject.component_of();
     if component == service {

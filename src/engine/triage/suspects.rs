@@ -10,7 +10,7 @@ use crate::findings::Finding;
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Verdict};
-use crate::rules::{Nature, RULES};
+use crate::rules::{HOT_KEY, Nature, RULES};
 use crate::scene::Scene;
 use crate::subject::Subject;
 
@@ -145,6 +145,13 @@ fn suspect(
         add_keys(&mut keys, &other.keys);
     }
     let mut sentence = breach.sentence.clone();
+    // A key that is likely and has no name yet is what to look for next: evidence alone would not say so.
+    let nameless =
+        absorbed.iter().filter(|other| other.rule.id == HOT_KEY).filter_map(|other| other.breach.as_ref());
+    for likely in nameless.filter(|likely| likely.keys.is_empty()) {
+        sentence.push_str("; ");
+        sentence.push_str(&likely.sentence);
+    }
     if let Some(share) = share.filter(|share| *share < EXPLAINING_SHARE) {
         let spent = show(share, Unit::Ratio);
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));

@@ -1,0 +1,84 @@
+//! What a rule says when its limits are passed.
+
+use super::{Judgement, RivalRow};
+use crate::report::{Confidence, Evidence, KeyEvidence, Rival};
+use crate::time::Moment;
+
+/// A passed limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breach {
+    /// What, how much, against which limit.
+    pub sentence: String,
+    /// A few words for the chain: `#2 link full`.
+    pub short: String,
+    /// The numbers, the decisive one first.
+    pub evidence: Vec<Evidence>,
+    /// How far past the limit, as a multiple of it.
+    pub severity: f64,
+    /// Keys that make it so.
+    pub keys: Vec<KeyEvidence>,
+    /// Rivals that the observations at hand do not exclude.
+    pub rivals: Vec<Rival>,
+    /// The most that this breach is worth, when its observations are weaker than the rule's best.
+    pub at_most: Confidence,
+    /// When it began, where a counter or a log says so: then it fires at once.
+    pub dated: Option<Moment>,
+    /// Whether the observation alone rules out chance, so that it need not last to fire.
+    pub certain: bool,
+    /// Whether callers lose the time for it elsewhere, where they make up for what they did not get here: then little
+    /// time spent here is no sign of innocence.
+    pub elsewhere: bool,
+}
+
+impl Breach {
+    /// A breach with its decisive number.
+    pub fn new(sentence: String, short: String, severity: f64, evidence: Vec<Evidence>) -> Self {
+        Self {
+            sentence,
+            short,
+            evidence,
+            severity,
+            keys: vec![],
+            rivals: vec![],
+            at_most: Confidence::High,
+            dated: None,
+            certain: false,
+            elsewhere: false,
+        }
+    }
+
+    /// The same breach, known to have begun at this moment.
+    pub fn dated(mut self, at: Moment) -> Self {
+        self.dated = Some(at);
+        self
+    }
+
+    /// The same breach, observed beyond chance.
+    pub fn certain(mut self) -> Self {
+        self.certain = true;
+        self
+    }
+
+    /// The same breach, for which callers lose the time elsewhere.
+    pub fn made_up_for_elsewhere(mut self) -> Self {
+        self.elsewhere = true;
+        self
+    }
+
+    /// The same breach, worth no more than this.
+    pub fn at_most(mut self, confidence: Confidence) -> Self {
+        self.at_most = confidence;
+        self
+    }
+
+    /// The same breach with a rival that is not excluded.
+    pub fn with_rival(mut self, row: &RivalRow) -> Self {
+        self.rivals.push(Rival { rule: row.rule.to_owned(), told_by: row.told_by.to_owned() });
+        self
+    }
+
+    /// Wrapped as a judgement.
+    pub fn judged(self) -> Judgement {
+        Judgement::Breach(Box::new(self))
+    }
+}

@@ -1,0 +1,152 @@
+//! Many keys of a shard expired at once.
+
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::baseline::Baseline;
+use crate::metric::{Metric, REDIS_EXPIRE_CAPPED, REDIS_EXPIRE_TIME, REDIS_EXPIRED, REDIS_MISSES, Unit};
+use crate::quantity::show;
+use crate::report::{BaselineFrom, Confidence, Role};
+use crate::scene::{Scene, evidence};
+use crate::store::Seen;
+use crate::subject::Subject;
+use crate::time::Moment;
+
+/// The id of the rule, which others ask for by name.
+pub(crate) const ID: &str = "expiry-herd";
+
+pub(super) static RULE: Rule = Rule {
+    id: ID,
+    title: "many keys of a shard expired at once",
+    doc: "At least 1000 keys expired in a second and at least ten times as many as on the other shards, or as this one \
+          usually has, and the server cut its expiry cycles short for want of time. Keys that were written together \
+          with one lifetime expire together: for some seconds the thread is busy deleting them, which no slow log \
+          shows, and then everybody who wants one of them misses and fetches it anew. The burst is short, and what it \
+          began lasts longer: the finding stays a candidate after it. It is told from INFO alone. Deletions of a \
+          replica come from its primary, so the primary is judged.",
+    next: "let one reader fetch a missing key while the others wait for it, and serve old values meanwhile; then give \
+           lifetimes 10 % of chance",
+    watches: Watches::Shards,
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Trigger,
+    hold: 1,
+    thresholds: &[
+        Threshold {
+            name: "floor",
+            default: 1_000.0,
+            unit: Unit::PerSecond,
+            help: "keys expired in a second below which no server is held up: it deletes half a million a second",
+        },
+        Threshold {
+            name: "rise",
+            default: 10.0,
+            unit: Unit::Ratio,
+            help: "multiple of the other shards' median or of its own healthy value",
+        },
+        Threshold {
+            name: "misses",
+            default: 3.0,
+            unit: Unit::Ratio,
+            help: "multiple of the healthy misses from which its callers are seen to fetch what expired",
+        },
+    ],
+    rivals: &[RivalRow { rule: "miss-flood", told_by: "how many keys expire in a second when all is well" }],
+    absorbs: &["miss-flood", "slow-to-answer", "hit-but-slow", "access-changed"],
+    judge,
+};
+
+/// With nothing to compare with, a burst must be this many times above the floor.
+const WITHOUT_COMPARISON: f64 = 10.0;
+
+fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(primary) = scene.primary(shard) else {
+        return Judgement::Unknown("no primary is known".to_owned());
+    };
+    let Some(expired) = highest(scene, primary, REDIS_EXPIRED) else {
+        return Judgement::Unknown(scene.missing(primary));
+    };
+    let shown = show(expired.value, Unit::PerSecond);
+    if expired.value < limits.of("floor") {
+        return Judgement::Clear(format!("keys expire at {shown}"));
+    }
+    let cluster = shard.component_of();
+    let group =
+        scene.shards("expired", &cluster, |node| highest(scene, node, REDIS_EXPIRED).map(|seen| seen.value));
+    let peers = group.median_of_others(shard).map(|others| Baseline::new(others, BaselineFrom::Peers));
+    let own = scene.baseline(primary, REDIS_EXPIRED, None);
+    // A herd mostly runs over all shards at once: then only its own past tells. The lower of the two is the judge.
+    let healthy =
+        [peers, own].into_iter().flatten().min_by(|one, other| one.typical.total_cmp(&other.typical));
+    let limit = match healthy {
+        Some(healthy) => limits.of("floor").max(healthy.typical * limits.of("rise")),
+        None => limits.of("floor") * WITHOUT_COMPARISON,
+    };
+    if expired.value < limit {
+        return match healthy {
+            Some(healthy) => Judgement::Clear(format!(
+                "keys expire at {shown}, as usual ({})",
+                show(healthy.typical, Unit::PerSecond)
+            )),
+            None => {
+                Judgement::Unknown(format!("keys expire at {shown}, and nobody knows whether that is usual"))
+            }
+        };
+    }
+    let Some(capped) = highest(scene, primary, REDIS_EXPIRE_CAPPED) else {
+        return Judgement::Unknown(format!(
+            "keys expire at {shown}, and nothing says whether the server kept up"
+        ));
+    };
+    if capped.value <= 0.0 {
+        return Judgement::Clear(format!("keys expire at {shown}, and each cycle had time for them"));
+    }
+    let misses = scene.total(&cluster, REDIS_MISSES);
+    let healthy_misses = scene.total_baseline(&cluster, REDIS_MISSES);
+    let missed = misses
+        .zip(healthy_misses)
+        .filter(|(now, healthy)| now.value >= healthy.typical * limits.of("misses") && now.value > 1.0);
+    let mut numbers = vec![
+        evidence(REDIS_EXPIRED, expired, Some(limit), healthy),
+        evidence(REDIS_EXPIRE_CAPPED, capped, Some(0.0), None),
+    ];
+    let busy = highest(scene, primary, REDIS_EXPIRE_TIME);
+    numbers.extend(busy.map(|seen| evidence(REDIS_EXPIRE_TIME, seen, None, None)));
+    numbers.extend(misses.map(|seen| evidence(REDIS_MISSES, seen, None, healthy_misses)));
+    let usual = healthy.map_or(String::new(), |healthy| {
+        let who = if healthy.from == BaselineFrom::Peers { "on the others" } else { "usually" };
+        format!(", {who} {}", show(healthy.typical, Unit::PerSecond))
+    });
+    let then = missed.map_or(String::new(), |(now, healthy)| {
+        let (now, usual) = (show(now.value, Unit::PerSecond), show(healthy.typical, Unit::PerSecond));
+        format!("; then {now} look-ups miss, usually {usual}")
+    });
+    let mut breach = Breach::new(
+        format!("a herd of keys expired: {shown}{usual}; the server could not keep up{then}"),
+        format!("#{} keys expire at {shown}", shard.shard_index().unwrap_or(0)),
+        expired.value / limit,
+        numbers,
+    )
+    .dated(began(scene, primary, limit).unwrap_or(expired.at));
+    if missed.is_some() {
+        breach = breach.made_up_for_elsewhere();
+    }
+    match healthy {
+        Some(_) => breach.judged(),
+        None => breach.at_most(Confidence::Medium).with_rival(&RULE.rivals[0]).judged(),
+    }
+}
+
+/// The highest of the newest points, as many as fall in three intervals: a burst may be over within a second.
+pub(super) fn highest(scene: &Scene<'_>, node: &Subject, metric: Metric) -> Option<Seen> {
+    let points = scene.store.points(node, metric, None)?;
+    let newest = points.latest().filter(|seen| seen.at >= scene.stale_before())?;
+    let recent = points.newest_first().take_while(|seen| seen.at > newest.at - scene.settings.interval * 3);
+    recent.max_by(|one, other| one.value.total_cmp(&other.value))
+}
+
+/// When the run of points above the limit began that the newest are in or just behind.
+fn began(scene: &Scene<'_>, node: &Subject, limit: f64) -> Option<Moment> {
+    let points = scene.store.points(node, REDIS_EXPIRED, None)?;
+    let burst =
+        points.newest_first().skip_while(|seen| seen.value < limit).take_while(|seen| seen.value >= limit);
+    burst.last().map(|seen| seen.at)
+}
