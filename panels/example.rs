@@ -175,6 +175,7 @@ impl World {
         reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(answer));
         reading.sample(&node, REDIS_CLIENTS, Value::Gauge(20.0));
         reading.sample(&node, REDIS_MEMORY, Value::Gauge(1e8));
+        reading.sample(&node, REDIS_REPLICAS, Value::Gauge(0.0));
         for (metric, rate) in [
             (REDIS_CPU, 0.06),
             (REDIS_CPU_PROCESS, 0.07),
@@ -184,6 +185,7 @@ impl World {
             (REDIS_NET_OUT, out),
             (REDIS_HITS, 394.0),
             (REDIS_MISSES, 6.0),
+            (REDIS_EVICTED, 0.0),
             (REDIS_OUR_COMMANDS, 2.0),
             (REDIS_OUR_BYTES, 9_000.0),
         ] {
@@ -288,7 +290,8 @@ fn topology() -> Topology {
         let subject = subject("redis/features").shard(place);
         let id = RemoteText::new(&format!("n{place}"));
         let node = Node { subject: node(place), id, primary: true, health: NodeHealth::Online };
-        Shard { subject, slots: vec![], nodes: vec![node] }
+        let first = place as u16 * 5_462;
+        Shard { subject, slots: vec![(first, (first + 5_461).min(16_383))], nodes: vec![node] }
     };
     Topology { cluster: subject("redis/features"), clustered: true, shards: (0..3).map(shard).collect() }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use headwater_engine::metric::{
     REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMAND_CALLS, REDIS_COMMAND_TIME, REDIS_COMMANDS, REDIS_CPU,
-    REDIS_EXEC, REDIS_KEYS, REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_SLOW,
+    REDIS_EVICTED, REDIS_EXEC, REDIS_KEYS, REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_REPLICAS,
+    REDIS_SLOW,
 };
 use headwater_engine::reading::{
     Event, Input, Node, NodeHealth, Reading, Shard, SlowCommand, Topology, Value,
@@ -95,7 +96,7 @@ impl World {
 pub(crate) fn topology(shards: usize) -> Topology {
     let shard = |shard: usize| Shard {
         subject: cluster().shard(shard),
-        slots: vec![(shard as u16 * 4, shard as u16 * 4 + 3)],
+        slots: vec![slots_of(shard, shards)],
         nodes: [true, false]
             .map(|primary| Node {
                 subject: node(shard, primary),
@@ -106,6 +107,12 @@ pub(crate) fn topology(shards: usize) -> Topology {
             .into(),
     };
     Topology { cluster: cluster(), clustered: true, shards: (0..shards).map(shard).collect() }
+}
+
+/// An even share of all slots.
+fn slots_of(shard: usize, shards: usize) -> (u16, u16) {
+    let begin = |shard: usize| (shard * 16_384 / shards.max(1)) as u16;
+    (begin(shard), begin(shard + 1) - 1)
 }
 
 fn answered(node: &Subject, at: Moment, second: i64, out: f64, took: f64) -> Reading {
@@ -123,6 +130,8 @@ fn answered(node: &Subject, at: Moment, second: i64, out: f64, took: f64) -> Rea
         (REDIS_MEMORY, Value::Gauge(212e6)),
         (REDIS_KEYS, Value::Gauge(50_000.0)),
         (REDIS_SLOW, Value::Counter(0.0)),
+        (REDIS_EVICTED, Value::Counter(0.0)),
+        (REDIS_REPLICAS, Value::Gauge(1.0)),
     ] {
         reading.sample(node, metric, value);
     }

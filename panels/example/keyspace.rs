@@ -11,7 +11,7 @@ use headwater_engine::reading::{
 use headwater_engine::slot::slot_of;
 use headwater_engine::{Moment, RemoteText};
 
-use super::{World, node, subject, topology};
+use super::{World, node, subject};
 
 fn size(name: &str, kind: &str, bytes: u64, elements: Option<u64>) -> KeySize {
     let slot = slot_of(name.as_bytes());
@@ -114,13 +114,6 @@ impl World {
     /// Tells everything that can be known of keys.
     pub(crate) fn know_keys(&mut self, scanned: ScanState, searched: ScanState) {
         let now = self.now();
-        let mut shape = Reading::new(subject("redis/features"), now);
-        let mut topology = topology();
-        for (place, shard) in (0_u16..).zip(&mut topology.shards) {
-            shard.slots = vec![(place * 5_462, (place * 5_462 + 5_461).min(16_383))];
-        }
-        shape.events.push(Event::Topology(topology));
-        self.take(&Input::Reading(shape));
         for shard in 0..3 {
             let node = node(shard);
             let mut reading = Reading::new(node.clone(), now);
