@@ -134,6 +134,9 @@ fn wrong_arguments_are_64_with_the_fix() {
         ),
         (&["triage", "redis://h", "--record", "/nonexistent/a"], "recording '/nonexistent/a' cannot be used"),
         (&["triage", "--config", &wrong, "--insecure"], "'--insecure' is for bare targets"),
+        (&["triage", "--config", &wrong, "--proxy", "socks5h://h"], "'--proxy' is for bare targets"),
+        (&["triage", "redis://h", "--proxy", "http://h:1"], "is not an address of a SOCKS5 proxy"),
+        (&["triage", "redis://h", "--client-cert", "a.pem"], "--client-key <FILE>"),
         (&["triage", "--config", &wrong, "--redis-username", "u"], "write username = \"NAME\""),
         (&["replay", "/nonexistent/\x1b[31m"], "recording '/nonexistent/\u{fffd}[31m' cannot be used"),
         (&["replay", &not_ours], "is not a recording of headwater"),
@@ -612,6 +615,39 @@ fn the_doctor_says_what_is_wrong_with_a_page() {
     let sick = home.run(&["doctor", &html, &good]);
     assert_eq!(sick.code, Some(1), "{sick:?}");
     assert!(sick.out.contains("HTML") && sick.out.contains("1 of 2 checks passed"), "{sick:?}");
+}
+
+#[test]
+fn the_doctor_tells_what_a_target_is_and_offers_and_what_a_configuration_would_add() {
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let target = format!("redis://10.255.255.1:{}", server.port());
+    let map = format!("10.255.255.1:{}={}", server.port(), server.address());
+    let seen = home.run(&["doctor", &target, "--address-map", &map]);
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let flat = seen.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "Redis 7",
+        "SLOWLOG GET: allowed",
+        "keys by slot-stats: not offered: it is no part of a cluster",
+        "ACL SETUSER headwater on >PASSWORD %R~* -@all +auth",
+        &format!("dialled '{}'", server.address()),
+        "write link = \"10Gbit/s\"",
+        "nothing shows what callers suffer",
+    ] {
+        assert!(flat.contains(words), "no '{words}' in {}", seen.out);
+    }
+    let json = home.run(&["doctor", &target, "--address-map", &map, "--format", "json"]);
+    let told: Value = serde_json::from_str(&json.out).expect("it is JSON");
+    assert_eq!(told["schema"], 1);
+    let checks = told["checks"].as_array().expect("there are checks");
+    assert!(
+        checks.iter().all(|check| check["ok"] == true) && told["advice"].as_array().is_some(),
+        "{told:#}"
+    );
+    let lines =
+        checks.iter().filter(|check| check["what"].as_str().is_some_and(|what| what.starts_with("ACL")));
+    assert!(lines.filter_map(|check| check["fix"].as_str()).all(|line| !line.contains('…')), "{told:#}");
 }
 
 #[test]

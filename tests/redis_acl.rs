@@ -5,10 +5,10 @@ use std::time::Duration;
 use headwater::sources::Outlet;
 use headwater::sources::redis::allowed::acl_line;
 use headwater::sources::redis::info::Info;
-use headwater::sources::redis::{RedisSpec, RedisTarget, ScanBudget, probe};
-use headwater_engine::reading::{Event, Reading, ScanState};
+use headwater::sources::redis::{RedisSpec, RedisTarget, ScanBudget, SearchBudget, probe};
+use headwater_engine::reading::{Event, KEY_METHODS, Reading, ScanState};
 use headwater_engine::{Kind, Subject, metric};
-use headwater_test_support::{Cluster, PATIENCE, Readings, Server, value_of};
+use headwater_test_support::{Cluster, PATIENCE, Readings, Server, ServerRelease, value_of};
 use tokio_util::sync::CancellationToken;
 
 fn allow_watcher(server: &Server) {
@@ -49,42 +49,107 @@ async fn do_everything(spec: RedisSpec) {
         };
         readings.until("the scan is complete", complete).await;
     }
+    for shard in &topology.shards {
+        for row in KEY_METHODS.iter().filter(|row| !row.needs_consent) {
+            // One that this server does not offer ends by saying so, and may not be tried at the server either.
+            let Some(_search) = target.search(&shard.subject, row.method, SearchBudget::default()) else {
+                continue;
+            };
+            let ended = |reading: &Reading| {
+                reading.events.iter().any(|event| {
+                    matches!(event, Event::HotSearch(search)
+                    if search.shard == shard.subject && search.method == row.method && search.state.has_ended())
+                })
+            };
+            readings.until("the search is over", ended).await;
+        }
+    }
     readings
         .until_topology("the shape was asked for again", |again| again.shards.len() == topology.shards.len())
         .await;
     readings.until_topology("and again by a node", |again| again.shards.len() == topology.shards.len()).await;
-    // On a busy machine a node may be spared; that is no refusal.
-    let is_unavailable = |event: &Event| matches!(event, Event::Unavailable { what, .. } if what.as_str() != "commandstats at every look");
-    let missing: Vec<_> =
-        readings.log.iter().flat_map(|reading| &reading.events).filter(|e| is_unavailable(e)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    // What a release does not have is no refusal.
+    let is_refusal = |event: &Event| matches!(event, Event::Unavailable { why, .. } if why.as_str().contains("may not run"));
+    let refused: Vec<_> =
+        readings.log.iter().flat_map(|reading| &reading.events).filter(|event| is_refusal(event)).collect();
+    assert!(refused.is_empty(), "{refused:?}");
     let steps = probe(&spec).await;
     assert!(steps.len() > 5 && steps.iter().all(|step| step.outcome.is_ok()), "{steps:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_is_watched_scanned_and_probed_within_the_list() {
-    let cluster = Cluster::start(2, 1);
-    cluster.servers().for_each(allow_watcher);
-    for key in 0..200 {
-        // Half of the keys belong to the other shard.
-        let _ = cluster.primaries[0].try_run::<()>(&["SET", &format!("k{key}"), "v"]);
+/// A server of a release with something of every type in it, once as a cluster of its own and once alone.
+fn fill(server: &Server) {
+    let fillings: [&[&str]; 6] = [
+        &["SET", "string", "v"],
+        &["RPUSH", "list", "a", "b"],
+        &["XADD", "stream", "*", "field", "v"],
+        &["ZADD", "sorted", "1", "a"],
+        &["SADD", "set", "a"],
+        &["HSET", "hash", "a", "1"],
+    ];
+    for words in fillings {
+        // Of a cluster's keys half belong elsewhere.
+        let _ = server.try_run::<redis::Value>(words);
+    }
+    let _ = server.try_run::<redis::Value>(&["EXPIRE", "string", "1000"]);
+}
+
+async fn a_release_refuses_nothing(release: ServerRelease) {
+    let server =
+        Server::start_release(release, &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lfu"]);
+    fill(&server);
+    allow_watcher(&server);
+    do_everything(spec(&server)).await;
+    assert_never_refused(&server);
+    drop(server);
+    let cluster = Cluster::start_release(release, 2, 1, &[]);
+    for server in cluster.servers() {
+        fill(server);
+        // Only where it is known.
+        let _ = server.try_run::<redis::Value>(&["CONFIG", "SET", "cluster-slot-stats-enabled", "yes"]);
+        allow_watcher(server);
     }
     do_everything(spec(&cluster.primaries[0])).await;
     cluster.servers().for_each(assert_never_refused);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_standalone_server_is_watched_scanned_and_probed_within_the_list() {
-    let server = Server::start(&[]);
-    allow_watcher(&server);
-    server.run::<()>(&["RPUSH", "list", "a", "b"]);
-    server.run::<()>(&["XADD", "stream", "*", "field", "v"]);
-    server.run::<()>(&["ZADD", "sorted", "1", "a"]);
-    server.run::<()>(&["SADD", "set", "a"]);
-    server.run::<()>(&["HSET", "hash", "a", "1"]);
-    do_everything(spec(&server)).await;
-    assert_never_refused(&server);
+async fn the_installed_release_refuses_nothing_that_we_ask() {
+    a_release_refuses_nothing(ServerRelease::Installed).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_6_2_refuses_nothing_that_we_ask() {
+    a_release_refuses_nothing(ServerRelease::Redis62).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_8_2_refuses_nothing_that_we_ask() {
+    a_release_refuses_nothing(ServerRelease::Redis82).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn valkey_8_1_refuses_nothing_that_we_ask() {
+    a_release_refuses_nothing(ServerRelease::Valkey81).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn valkey_9_1_refuses_nothing_that_we_ask() {
+    a_release_refuses_nothing(ServerRelease::Valkey91).await;
+}
+
+#[test]
+fn every_release_takes_its_line_with_and_without_consent() {
+    for release in ServerRelease::ALL {
+        let server = Server::start_release(release, &[]);
+        let info: String = server.run(&["INFO", "server"]);
+        for with_consented in [false, true] {
+            let line = acl_line("watcher", Info::parse(&info).release(), with_consented);
+            server.run::<()>(&line.split(' ').collect::<Vec<_>>());
+            let dry = line.contains("+monitor");
+            assert_eq!(dry, with_consented, "{line}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,6 +183,10 @@ async fn the_doctor_names_what_is_missing_and_the_line_that_repairs_it() {
     assert!(slowlog.outcome.as_ref().unwrap_err().as_str().contains("slow commands are not seen"));
     let fix = slowlog.fix.as_ref().expect("there is a fix").as_str();
     assert!(fix.starts_with("ACL SETUSER watcher") && fix.contains("+slowlog|get"), "{fix}");
+    assert!(fix.contains("+latency|histogram"), "the line is whole: {fix}");
+    let line =
+        steps.iter().find(|step| step.what.as_str() == "ACL user").and_then(|step| step.fix.as_deref());
+    assert_eq!(line, Some(fix), "it is given where nothing is wrong too");
 
     let mut wrong = spec(&server);
     wrong.password = Some("nonsense".to_owned().into());

@@ -150,7 +150,7 @@ async fn a_sentinel_is_not_watched_as_if_it_held_data() {
     let sentinel = Server::start_sentinel();
     let (target, mut readings) = watch(RedisSpec::new(cluster(), vec![sentinel.address()]));
     let fault = readings.until_fault(&cluster(), FaultKind::Malformed).await;
-    assert!(fault.message.as_str().contains("is a Sentinel"), "{}", fault.message);
+    assert!(fault.message.as_str().contains("is a Sentinel: write redis+sentinel://"), "{}", fault.message);
     assert!(target.topology().is_none());
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use headwater_engine::reading::{Event, Reading};
 use headwater_engine::{RemoteText, Subject};
 use tokio::sync::mpsc;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Failure, print};
 use super::target::TargetArgs;
-use crate::config::{Import, Place};
+use crate::config::{Config, Import, Place};
 use crate::report::Layout;
 use crate::sources::calls::{CallsSource, told_at_start};
 use crate::sources::changes::{ChangesSource, ChangesSpec};
@@ -23,6 +23,16 @@ use crate::sources::{LONGEST_WAIT, Outlet, Source as _};
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     targets: TargetArgs,
+
+    /// The format of the answer
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    format: DoctorFormat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DoctorFormat {
+    Text,
+    Json,
 }
 
 pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
@@ -34,21 +44,81 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let (redis, metrics, imports, changes) = futures::join!(redis, metrics, imports, changes);
     let steps: Vec<ProbeStep> =
         redis.into_iter().chain(metrics).chain(imports).chain(changes).flatten().collect();
+    let advice = advice(&config);
+    let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
+    match args.format {
+        DoctorFormat::Text => print(&as_text(&steps, &advice, failed))?,
+        DoctorFormat::Json => print(&as_json(&steps, &advice))?,
+    }
+    Ok(u8::from(failed > 0))
+}
+
+fn as_text(steps: &[ProbeStep], advice: &[(Subject, &str)], failed: usize) -> String {
     let mut out = Layout::new(100);
-    for step in &steps {
-        let (mark, outcome) = match &step.outcome {
-            Ok(seen) => ("ok", seen),
-            Err(reason) => ("FAILED", reason),
+    for step in steps {
+        let (mark, outcome, aid) = match &step.outcome {
+            Ok(seen) => ("ok", seen, "  copy"),
+            Err(reason) => ("FAILED", reason, "  fix"),
         };
         out.hang(mark, 8, &format!("{}: {}: {outcome}", step.subject, step.what));
         if let Some(fix) = &step.fix {
-            out.hang("  fix", 8, fix.as_str());
+            out.hang(aid, 8, fix);
         }
     }
-    let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
+    for (subject, words) in advice {
+        out.hang("add", 8, &format!("{subject}: {words}"));
+    }
     out.line(&format!("{} of {} checks passed", steps.len() - failed, steps.len()));
-    print(&out.finish())?;
-    Ok(u8::from(failed > 0))
+    out.finish()
+}
+
+fn as_json(steps: &[ProbeStep], advice: &[(Subject, &str)]) -> String {
+    let checks: Vec<_> = steps
+        .iter()
+        .map(|step| {
+            let (is_ok, said) = match &step.outcome {
+                Ok(seen) => (true, seen),
+                Err(reason) => (false, reason),
+            };
+            serde_json::json!({
+                "subject": step.subject.as_str(), "what": step.what.as_str(), "ok": is_ok, "said": said.as_str(),
+                "fix": step.fix,
+            })
+        })
+        .collect();
+    let advice: Vec<_> = advice
+        .iter()
+        .map(|(subject, words)| serde_json::json!({ "subject": subject.as_str(), "add": words }))
+        .collect();
+    format!("{:#}\n", serde_json::json!({ "schema": 1, "checks": checks, "advice": advice }))
+}
+
+/// What a configuration could say that would let more be proven.
+fn advice(config: &Config) -> Vec<(Subject, &'static str)> {
+    let settings = &config.settings;
+    let mut advice = vec![];
+    for spec in &config.redis {
+        let component = settings.components.iter().find(|known| known.subject == spec.component);
+        if component.is_none_or(|component| component.link.is_none()) {
+            let words = "the speed of its network link is not known, so that a full link can only be suspected: write \
+                         link = \"10Gbit/s\" in its [[redis]] table";
+            advice.push((spec.component.clone(), words));
+        }
+        let is_called =
+            settings.components.iter().any(|component| component.depends_on.contains(&spec.component));
+        if !is_called {
+            let words =
+                "nobody is known to depend on it: write depends_on in the [[component]] of whoever calls it";
+            advice.push((spec.component.clone(), words));
+        }
+    }
+    let has_symptom = !settings.symptoms.is_empty() || !config.metrics.is_empty();
+    if let Some(spec) = config.redis.first().filter(|_| !has_symptom) {
+        let words = "nothing shows what callers suffer, so that nothing can be proven guilty: add the metrics page of a \
+                     caller, or a [[symptom]]";
+        advice.push((spec.component.clone(), words));
+    }
+    advice
 }
 
 /// Reads a page once and says what was on it.
@@ -58,7 +128,7 @@ async fn page(spec: &MetricsSpec) -> Vec<ProbeStep> {
         subject: subject.clone(),
         what: "page".into(),
         outcome: Err(RemoteText::new(reason)),
-        fix: fix.map(RemoteText::new),
+        fix: fix.map(str::to_owned),
     };
     let (send, mut readings) = mpsc::channel(4);
     let outlet = Outlet { readings: send, stop: CancellationToken::new() };

@@ -25,6 +25,7 @@ mod pulse;
 mod reply;
 mod samples;
 pub mod scan;
+mod sentinel;
 pub mod shape;
 pub mod slowlog;
 pub mod spec;

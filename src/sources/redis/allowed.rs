@@ -9,7 +9,7 @@ use redis::Cmd;
 
 use super::slowlog::OUR_CLIENT_NAME;
 use list::acl_rule;
-pub use list::{ALLOWED, AllowedRow, Release, acl_line};
+pub use list::{ALLOWED, ALLOWED_ON_SENTINELS, AllowedRow, Release, acl_line, sentinel_acl_line};
 
 /// A command with its arguments.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,12 @@ pub enum Command<'a> {
     HotkeysStop,
     /// MONITOR; only after an explicit yes.
     Monitor,
+    /// SENTINEL GET-MASTER-ADDR-BY-NAME: where a primary is, asked of a Sentinel.
+    SentinelAddress(&'a str),
+    /// SENTINEL REPLICAS of a primary, asked of a Sentinel.
+    SentinelReplicas(&'a str),
+    /// SENTINEL MASTERS: every primary that a Sentinel watches.
+    SentinelPrimaries,
 }
 
 /// A text that is not shown by debug output.
@@ -158,6 +164,9 @@ impl Command<'_> {
             Self::HotkeysStart { .. } => "HOTKEYS START",
             Self::HotkeysStop => "HOTKEYS STOP",
             Self::Monitor => "MONITOR",
+            Self::SentinelAddress(_) => "SENTINEL GET-MASTER-ADDR-BY-NAME",
+            Self::SentinelReplicas(_) => "SENTINEL REPLICAS",
+            Self::SentinelPrimaries => "SENTINEL MASTERS",
         }
     }
 
@@ -178,7 +187,9 @@ impl Command<'_> {
             Self::NoEvict | Self::NoTouch => cmd.arg("ON"),
             Self::Info(sections) => cmd.arg(sections),
             Self::SlowlogGet(count) => cmd.arg(count),
-            Self::ConfigGet(name) => cmd.arg(name),
+            Self::ConfigGet(name) | Self::SentinelAddress(name) | Self::SentinelReplicas(name) => {
+                cmd.arg(name)
+            }
             Self::Scan(cursor, count) => cmd.arg(cursor).arg("COUNT").arg(count),
             Self::MemoryUsage(key)
             | Self::Type(key)
@@ -207,6 +218,7 @@ impl Command<'_> {
             | Self::HotkeysGet
             | Self::HotkeysStop
             | Self::Monitor
+            | Self::SentinelPrimaries
             | Self::DbSize
             | Self::ReadOnly => &mut cmd,
         };
@@ -260,6 +272,21 @@ mod tests {
         let sent: Vec<_> = every_command().iter().map(Command::name).collect();
         let allowed: Vec<_> = ALLOWED.iter().map(|row| row.name).collect();
         assert_eq!(sent, allowed);
+    }
+
+    #[test]
+    fn the_list_of_sentinels_is_what_they_are_sent() {
+        let asked =
+            [Command::SentinelAddress("main"), Command::SentinelReplicas("main"), Command::SentinelPrimaries];
+        let sent = every_command();
+        let known = |name: &&str| sent.iter().chain(&asked).any(|command| command.name() == *name);
+        assert!(ALLOWED_ON_SENTINELS.iter().all(known));
+        assert!(asked.iter().all(|command| ALLOWED_ON_SENTINELS.contains(&command.name())));
+        let line = sentinel_acl_line("watcher");
+        assert!(
+            line.ends_with("+sentinel|get-master-addr-by-name +sentinel|replicas +sentinel|masters"),
+            "{line}"
+        );
     }
 
     #[test]

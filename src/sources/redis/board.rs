@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use headwater_engine::reading::NodeHealth;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -32,6 +33,13 @@ pub(super) enum Report {
         primary: Dial,
         /// Host and port of each replica.
         replicas: Vec<(String, u16)>,
+    },
+    /// A primary and its replicas as Sentinels tell them.
+    Watched {
+        /// The primary.
+        primary: Dial,
+        /// Host, port and health of each replica.
+        replicas: Vec<(String, u16, NodeHealth)>,
     },
     /// The credentials were refused.
     Refused(Trouble),

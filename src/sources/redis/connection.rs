@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::address::{is_socket, write_address};
 use super::allowed::{Command, Secret};
 pub use super::cost::Cost;
-use super::spec::{RedisSpec, SentinelSpec};
+use super::spec::RedisSpec;
 use super::tls::Tls;
 use super::trouble::Trouble;
 use crate::sources::proxy::ProxySpec;
@@ -72,7 +72,14 @@ pub struct Access {
     /// Held while a password is tried, so that nodes that are lost together do not all try one that was changed.
     gate: tokio::sync::Mutex<()>,
     refusal: Mutex<Option<Trouble>>,
+    /// How to get in where Sentinels are asked first: they have a password of their own.
+    sentinels: Option<Box<Access>>,
+    /// What is sent after the log-in.
+    manners: &'static [Command<'static>],
 }
+
+/// What makes us a good guest of a server.
+const MANNERS: &[Command<'static>] = &[Command::SetName, Command::NoEvict, Command::NoTouch];
 
 impl std::fmt::Debug for Access {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -89,12 +96,11 @@ const GATE_WAIT: Duration = Duration::from_secs(3);
 impl Access {
     /// Reads the certificates, when TLS is asked for.
     pub fn of(spec: &RedisSpec) -> Result<Self, Trouble> {
-        Self::with(spec, spec.username.as_ref(), spec.password.as_ref())
-    }
-
-    /// The same for the Sentinels of a target.
-    pub fn of_sentinels(spec: &RedisSpec, sentinel: &SentinelSpec) -> Result<Self, Trouble> {
-        Self::with(spec, sentinel.username.as_ref(), sentinel.password.as_ref())
+        let servers = Self::with(spec, spec.username.as_ref(), spec.password.as_ref())?;
+        let Some(sentinel) = &spec.sentinel else { return Ok(servers) };
+        let sentinels = Self::with(spec, sentinel.username.as_ref(), sentinel.password.as_ref())?;
+        let sentinels = Self { manners: &[Command::SetName], ..sentinels };
+        Ok(Self { sentinels: Some(Box::new(sentinels)), ..servers })
     }
 
     fn with(
@@ -109,7 +115,14 @@ impl Access {
             password: password.cloned(),
             gate: tokio::sync::Mutex::new(()),
             refusal: Mutex::new(None),
+            sentinels: None,
+            manners: MANNERS,
         })
+    }
+
+    /// How to get into the Sentinels, where some are asked.
+    pub(super) fn sentinels(&self) -> Option<&Self> {
+        self.sentinels.as_deref()
     }
 
     /// The refusal that this target has met, for whoever would try the same password again.
@@ -316,8 +329,7 @@ impl Connection {
             }
             drop(gate);
         }
-        let manners = [Command::SetName, Command::NoEvict, Command::NoTouch];
-        for answer in self.ask_all(&manners, deadline).await? {
+        for answer in self.ask_all(access.manners, deadline).await? {
             // A server or a user without these loses nothing but politeness; a missing password is another matter.
             if let Err(trouble) = answer
                 && matches!(trouble.kind, FaultKind::Auth | FaultKind::Busy)

@@ -17,10 +17,12 @@ use super::allowed::Command;
 use super::board::{Board, Report, SHAPE_EVERY};
 use super::connection::{Access, Connection, Cost, Dial};
 use super::info::Info;
+use super::lacks::Lacks;
 use super::layout::Layout;
 use super::node::{NodeSource, ask_shape};
 use super::pulse::Pulse;
 use super::reply::text;
+use super::sentinel::ask_sentinel;
 use super::shape::Dials;
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
@@ -31,6 +33,12 @@ const NEXT_SEED_AFTER: Duration = Duration::from_millis(750);
 
 /// Without news of the shape for this long the seeds are asked again: addresses may have changed.
 const SEEDS_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// How often Sentinels are asked: a failover is theirs to tell.
+const SENTINELS_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// What is lacking when no Sentinel answers any more.
+const SENTINELS: &str = "the Sentinels";
 
 /// With more nodes than this, replicas are polled less often.
 const MANY_NODES: usize = 64;
@@ -79,6 +87,7 @@ pub(super) struct Target {
     layout: Layout,
     nodes: BTreeMap<Subject, KnownNode>,
     last_topology: Option<(Topology, Instant)>,
+    lacks: Lacks,
 }
 
 impl Target {
@@ -96,6 +105,7 @@ impl Target {
             layout: Layout::default(),
             nodes: BTreeMap::new(),
             last_topology: None,
+            lacks: Lacks::default(),
         }
     }
 
@@ -121,10 +131,13 @@ impl Target {
         let (reports, mut news) = mpsc::channel(16);
         let board = Arc::new(Board::new(reports));
         let mut failures = 0;
+        // What a node says of itself while Sentinels decide: it counts only where they do not answer.
+        let mut untold = None;
         loop {
             match self.ask_seeds(&access).await {
                 Ok(report) => {
                     failures = 0;
+                    self.say_of_sentinels(None).await;
                     self.take(report, &access, &board).await;
                 }
                 Err(trouble) if trouble.kind == FaultKind::Auth => return trouble,
@@ -136,14 +149,40 @@ impl Target {
                         tokio::time::sleep(backoff(self.interval, failures)).await;
                         continue;
                     }
+                    self.say_of_sentinels(Some(&trouble)).await;
+                    if let Some(report) = untold.take() {
+                        self.take(report, &access, &board).await;
+                    }
                 }
             }
-            while let Ok(Some(report)) = tokio::time::timeout(SEEDS_AGAIN_AFTER, news.recv()).await {
-                if let Report::Refused(trouble) = report {
-                    return trouble;
+            let has_sentinels = self.spec.sentinel.is_some();
+            let patience = if has_sentinels { SENTINELS_AGAIN_AFTER } else { SEEDS_AGAIN_AFTER };
+            while let Ok(Some(report)) = tokio::time::timeout(patience, news.recv()).await {
+                match report {
+                    Report::Refused(trouble) => return trouble,
+                    // An old primary that is back takes itself for one until Sentinels tell it otherwise.
+                    Report::Standalone { .. } if has_sentinels => {
+                        untold = Some(report);
+                        break;
+                    }
+                    report => self.take(report, &access, &board).await,
                 }
-                self.take(report, &access, &board).await;
             }
+        }
+    }
+
+    /// Says that no Sentinel answers any more, or that one does again; nodes are watched all the same.
+    async fn say_of_sentinels(&mut self, trouble: Option<&Trouble>) {
+        if self.spec.sentinel.is_none() {
+            return;
+        }
+        let mut reading = Reading::new(self.spec.component.clone(), now());
+        match trouble {
+            Some(trouble) => self.lacks.begin(&mut reading, SENTINELS, &trouble.message, Instant::now()),
+            None => self.lacks.end(&mut reading, SENTINELS),
+        }
+        if !reading.events.is_empty() {
+            let _ = self.outlet.readings.send(reading).await;
         }
     }
 
@@ -161,10 +200,10 @@ impl Target {
         let mut attempts: FuturesUnordered<_> = (0_u32..)
             .zip(&seeds)
             .map(|(index, seed)| {
-                let map = &self.spec.address_map;
+                let spec = &self.spec;
                 async move {
                     tokio::time::sleep(NEXT_SEED_AFTER * index).await;
-                    ask_seed(seed, map, access).await
+                    ask_seed(seed, spec, access).await
                 }
             })
             .collect();
@@ -257,11 +296,14 @@ impl Target {
 /// Asks one seed for the shape; also says where it was reached and its address as others may name it.
 pub(super) async fn ask_seed(
     seed: &str,
-    address_map: &BTreeMap<String, String>,
+    spec: &RedisSpec,
     access: &Access,
 ) -> Result<(Report, Dial, Option<String>), Trouble> {
-    let deadline = Instant::now() + LONGEST_WAIT;
+    let (address_map, deadline) = (&spec.address_map, Instant::now() + LONGEST_WAIT);
     let dial = dial_of_seed(seed, address_map)?;
+    if let Some((sentinel, access)) = spec.sentinel.as_ref().zip(access.sentinels()) {
+        return Ok((ask_sentinel(seed, spec, sentinel, access, deadline).await?, dial, None));
+    }
     let (mut connection, text) = greet(&dial, access, deadline).await?;
     let info = Info::parse(&text);
     no_sentinel(&info, &dial)?;
@@ -309,8 +351,10 @@ pub(super) fn no_sentinel(info: &Info<'_>, dial: &Dial) -> Result<(), Trouble> {
     if info.mode() != Some("sentinel") {
         return Ok(());
     }
-    let message =
-        format!("'{}' is a Sentinel: give the address of a Redis server that it watches", dial.shown);
+    let message = format!(
+        "'{}' is a Sentinel: write redis+sentinel://HOST:26379/NAME, or give a server that it watches",
+        dial.shown
+    );
     Err(Trouble::broken(FaultKind::Malformed, message))
 }
 

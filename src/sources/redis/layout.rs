@@ -54,8 +54,13 @@ impl Layout {
         let (clustered, asked_host, shards) = match report {
             Report::Cluster { asked_host, shards } => (true, asked_host, shards),
             Report::Standalone { primary, replicas } => {
-                let host = primary.host.clone();
+                let host = primary.asked_host();
+                let online = |(host, port)| (host, port, NodeHealth::Online);
+                let replicas = replicas.into_iter().map(online).collect();
                 (false, host, vec![self.standalone_shard(primary, replicas)])
+            }
+            Report::Watched { primary, replicas } => {
+                (false, primary.asked_host(), vec![self.standalone_shard(primary, replicas)])
             }
             Report::Refused(_) => return None,
         };
@@ -69,28 +74,28 @@ impl Layout {
         Some(lay_out(view, self.numbers.number(shards)))
     }
 
-    fn standalone_shard(&mut self, primary: Dial, replicas: Vec<(String, u16)>) -> SeenShard {
+    fn standalone_shard(&mut self, primary: Dial, replicas: Vec<(String, u16, NodeHealth)>) -> SeenShard {
         for known in self.standalone.values_mut() {
             // Known from before, not listed now: watched on, but nobody vouches for it.
             known.node.primary = false;
             known.node.health = NodeHealth::Unknown;
         }
-        for (host, port) in replicas {
+        for (host, port, health) in replicas {
             let address = write_address(&host, port);
-            self.note(&address, host, port, false);
+            self.note(&address, host, port, false, health);
         }
         let (host, port) = read_address(&primary.shown).unwrap_or((primary.host, primary.port));
-        self.note(&primary.shown, host, port, true);
+        self.note(&primary.shown, host, port, true, NodeHealth::Online);
         let mut nodes: Vec<_> = self.standalone.values().map(|known| known.node.clone()).collect();
         nodes.sort_by_key(|node| !node.primary);
         SeenShard { slots: vec![], nodes }
     }
 
-    fn note(&mut self, address: &str, host: String, port: u16, primary: bool) {
+    fn note(&mut self, address: &str, host: String, port: u16, primary: bool, health: NodeHealth) {
         let known =
             self.aliases.get(address).and_then(|dial| Some((dial.shown.clone(), read_address(&dial.shown)?)));
         let (id, (host, port)) = known.unwrap_or_else(|| (address.to_owned(), (host, port)));
-        let (host, health) = (Host::Known(host), NodeHealth::Online);
+        let host = Host::Known(host);
         let node = SeenNode { id: id.clone(), host, ip: None, port, tls_port: None, primary, health };
         self.standalone.insert(id, Standalone { node, listed: Instant::now() });
     }

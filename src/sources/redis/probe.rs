@@ -1,21 +1,22 @@
 //! The doctor's questions to a Redis target: can it be reached, does it let us in, may we ask what we need.
 
+mod commands;
+mod nodes;
+
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
-use headwater_engine::reading::{FaultKind, Topology};
+use headwater_engine::reading::FaultKind;
 use headwater_engine::{RemoteText, Subject};
-use redis::Value;
 use tokio::time::Instant;
 
-use super::allowed::{Command, Release, acl_line};
+use super::allowed::{Command, Release, acl_line, sentinel_acl_line};
+use super::board::Report;
 use super::connection::{Access, Connection, Cost, Dial};
 use super::discovery::{ask_seed, dial_of_seed, no_sentinel};
 use super::info::Info;
-use super::layout::Layout;
-use super::reply::{bytes, items, text};
-use super::slowlog::{SLOWER_THAN, read_threshold};
+use super::reply::text;
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 
@@ -31,8 +32,9 @@ pub struct ProbeStep {
     pub what: RemoteText,
     /// What came back when it worked, or the sentence with the reason when it did not.
     pub outcome: Result<RemoteText, RemoteText>,
-    /// The command, ACL line or flag that would repair it.
-    pub fix: Option<RemoteText>,
+    /// The command, ACL line or flag to copy: what would repair it, or what may be of use where nothing is wrong. As long
+    /// as it has to be, and harmless to show.
+    pub fix: Option<String>,
 }
 
 impl ProbeStep {
@@ -41,12 +43,8 @@ impl ProbeStep {
             Ok(seen) => Ok(RemoteText::new(&seen)),
             Err(trouble) => Err(RemoteText::new(&trouble.message)),
         };
-        Self {
-            subject: subject.clone(),
-            what: RemoteText::new(what),
-            outcome,
-            fix: fix.as_deref().map(RemoteText::new),
-        }
+        let fix = fix.as_deref().map(headwater_engine::text::without_controls);
+        Self { subject: subject.clone(), what: RemoteText::new(what), outcome, fix }
     }
 }
 
@@ -54,26 +52,43 @@ impl ProbeStep {
 /// credentials end it: they are tried once.
 pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
     let target = &spec.component;
+    let mut steps = rights_of_key(spec);
     let access = match Access::of(spec) {
         Ok(access) => access,
-        Err(trouble) => return vec![ProbeStep::new(target, "certificate authorities", Err(&trouble), None)],
+        Err(trouble) => {
+            steps.push(ProbeStep::new(target, "certificates", Err(&trouble), None));
+            return steps;
+        }
     };
-    let mut steps = vec![];
-    for seed in &spec.seeds {
-        let what = format!("connect to {seed}");
-        match enter(seed, spec, &access).await {
+    let mut entries = spec.seeds.iter().map(|seed| dial_of_seed(seed, &spec.address_map)).collect();
+    if spec.sentinel.is_some() {
+        entries = ask_sentinels(spec, &access, &mut steps).await;
+    }
+    for entry in entries {
+        let what = match &entry {
+            Ok(dial) => format!("connect to {}", dial.shown),
+            Err(_) => "connect".to_owned(),
+        };
+        let entered = match entry {
+            Ok(dial) => enter(dial, &access).await,
+            Err(trouble) => Err(trouble),
+        };
+        match entered {
             Ok((dial, mut connection, info_text)) => {
                 let info = Info::parse(&info_text);
                 steps.push(ProbeStep::new(target, &what, Ok(format!("{}, let in", info.product())), None));
-                steps.extend(ask_everything(target, spec, &mut connection, &info).await);
+                steps.extend(commands::ask_everything(target, spec, &mut connection, &info).await);
                 drop(connection);
-                steps.extend(reach_nodes(spec, seed, &access, &dial).await);
+                steps.extend(acl(spec, &info));
+                steps.extend(nodes::reach(spec, &dial, &access).await);
                 return steps;
             }
             Err(trouble) => {
-                let denied = (trouble.kind == FaultKind::Denied)
-                    .then(|| acl_line(user(spec), Release::redis(7, 0), false));
-                steps.push(ProbeStep::new(target, &what, Err(&trouble), denied));
+                let fix = match trouble.kind {
+                    FaultKind::Denied => Some(acl_line(user(spec), Release::redis(7, 0), false)),
+                    _ => nodes::way_to(&what["connect".len()..], &trouble, spec),
+                };
+                steps.push(ProbeStep::new(target, &what, Err(&trouble), fix));
                 if trouble.kind == FaultKind::Auth {
                     return steps;
                 }
@@ -83,9 +98,63 @@ pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
     steps
 }
 
-async fn enter(seed: &str, spec: &RedisSpec, access: &Access) -> Result<(Dial, Connection, String), Trouble> {
+/// Asks every Sentinel; what the first that knows the primary says is where to go on.
+async fn ask_sentinels(
+    spec: &RedisSpec,
+    access: &Access,
+    steps: &mut Vec<ProbeStep>,
+) -> Vec<Result<Dial, Trouble>> {
+    let mut entries = vec![];
+    for seed in &spec.seeds {
+        let what = format!("ask Sentinel {seed}");
+        match ask_seed(seed, spec, access).await {
+            Ok((Report::Watched { primary, replicas }, ..)) => {
+                let seen = format!("the primary is {}, with {} replicas", primary.shown, replicas.len());
+                steps.push(ProbeStep::new(&spec.component, &what, Ok(seen), None));
+                if entries.is_empty() {
+                    entries.push(Ok(primary));
+                }
+            }
+            Ok(_) => {}
+            Err(trouble) => {
+                let user = spec.sentinel.as_ref().and_then(|sentinel| sentinel.username.as_deref());
+                let is_refused = matches!(trouble.kind, FaultKind::Denied | FaultKind::Auth);
+                let fix = is_refused.then(|| sentinel_acl_line(user.unwrap_or("default")));
+                steps.push(ProbeStep::new(&spec.component, &what, Err(&trouble), fix));
+                if trouble.kind == FaultKind::Auth {
+                    return vec![];
+                }
+            }
+        }
+    }
+    entries
+}
+
+/// A private key that everybody may read is none.
+fn rights_of_key(spec: &RedisSpec) -> Vec<ProbeStep> {
+    let client = spec.tls.as_ref().and_then(|tls| tls.client.as_ref());
+    let Some(path) = client.map(|client| &client.key_file) else { return vec![] };
+    // One that cannot be read is complained of by whoever reads it.
+    let Ok(metadata) = std::fs::metadata(path) else { return vec![] };
+    let shown = path.display();
+    let step = match metadata.permissions().mode() & 0o007 {
+        0 => ProbeStep::new(
+            &spec.component,
+            "client key",
+            Ok(format!("'{shown}' is not open to everyone")),
+            None,
+        ),
+        _ => {
+            let message = format!("everyone on this machine may read the private key '{shown}'");
+            let trouble = Trouble::broken(FaultKind::Tls, message);
+            ProbeStep::new(&spec.component, "client key", Err(&trouble), Some(format!("chmod 600 '{shown}'")))
+        }
+    };
+    vec![step]
+}
+
+async fn enter(dial: Dial, access: &Access) -> Result<(Dial, Connection, String), Trouble> {
     let deadline = Instant::now() + PATIENCE;
-    let dial = dial_of_seed(seed, &spec.address_map)?;
     let mut connection = Connection::open(&dial, access, &Arc::new(Cost::default()), deadline).await?;
     let reply = connection.ask(Command::Info(&[]), deadline).await?;
     let info = text(&reply).map(|text| text.into_owned()).unwrap_or_default();
@@ -97,124 +166,19 @@ fn user(spec: &RedisSpec) -> &str {
     spec.username.as_deref().unwrap_or("default")
 }
 
-/// Each command that is needed, with what is lost without it.
-async fn ask_everything(
-    target: &Subject,
-    spec: &RedisSpec,
-    connection: &mut Connection,
-    info: &Info<'_>,
-) -> Vec<ProbeStep> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut questions = vec![
-        (Command::SlowlogGet(1), "slow commands are not seen"),
-        (Command::DbSize, "a scan cannot say how far it is"),
-        (Command::Scan(0, 1), "big keys cannot be found"),
-    ];
-    if info.is_clustered() {
-        questions.push((Command::ClusterNodes, "flags and slot owners are not known"));
-        if info.release().knows_several_sections() {
-            questions.push((Command::ClusterShards, "the announced endpoints are not known"));
-        } else {
-            questions.push((Command::ClusterSlots, "the announced endpoints are not known"));
-        }
-    }
-    let mut steps = vec![];
-    let mut key: Option<Vec<u8>> = None;
-    for (command, loss) in questions {
-        let answer = connection.ask(command, deadline).await;
-        if let (Command::Scan(..), Ok(reply)) = (command, &answer) {
-            key = first_key(reply);
-        }
-        steps.push(question(target, spec, info, command, answer, loss));
-    }
-    if let Some(key) = key {
-        let command = Command::MemoryUsage(&key);
-        let mut answer = connection.ask(command, deadline).await;
-        // A key of a slot that is being moved may be elsewhere: then the command was let through.
-        if answer.as_ref().is_err_and(|trouble| trouble.code.as_deref() == Some("MOVED")) {
-            answer = Ok(Value::Nil);
-        }
-        steps.push(question(target, spec, info, command, answer, "the sizes of keys are not known"));
-    }
-    let answer = connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await;
-    let seen = match answer.as_ref().ok().and_then(read_threshold) {
-        Some(seconds) if seconds < 0.0 => "off: the slow log stays empty".to_owned(),
-        Some(seconds) => format!("{} ms: faster commands never show up", seconds * 1e3),
-        None => "not told: an empty slow log proves nothing".to_owned(),
+/// The lines of a user with just the rights that are needed, for this release: to copy.
+fn acl(spec: &RedisSpec, info: &Info<'_>) -> [ProbeStep; 2] {
+    let name = match &spec.username {
+        Some(user) => user,
+        None => "headwater",
     };
-    steps.push(ProbeStep::new(target, "slow-log threshold", Ok(seen), None));
-    steps
-}
-
-fn question(
-    target: &Subject,
-    spec: &RedisSpec,
-    info: &Info<'_>,
-    command: Command<'_>,
-    answer: Result<Value, Trouble>,
-    loss: &str,
-) -> ProbeStep {
-    match answer {
-        Ok(_) => ProbeStep::new(target, command.name(), Ok("allowed".to_owned()), None),
-        Err(trouble) => {
-            let trouble = Trouble { message: format!("{}; without it {loss}", trouble.message), ..trouble };
-            let fix = (trouble.code.as_deref() == Some("NOPERM"))
-                .then(|| acl_line(user(spec), info.release(), false));
-            ProbeStep::new(target, command.name(), Err(&trouble), fix)
-        }
-    }
-}
-
-fn first_key(reply: &Value) -> Option<Vec<u8>> {
-    items(items(reply)?.get(1)?)?.first().and_then(bytes).map(<[u8]>::to_vec)
-}
-
-/// Every node of the shape, each on its own.
-async fn reach_nodes(spec: &RedisSpec, seed: &str, access: &Access, seed_dial: &Dial) -> Vec<ProbeStep> {
-    let shape = match ask_seed(seed, &spec.address_map, access).await {
-        Ok((report, dial, peer)) => {
-            let mut layout = Layout::default();
-            if let Some(peer) = peer {
-                layout.alias(peer, dial);
-            }
-            layout.of(spec, report)
-        }
-        Err(trouble) => return vec![ProbeStep::new(&spec.component, "the shape", Err(&trouble), None)],
+    let line = |what: &str, seen: &str, with_consented| {
+        let line = acl_line(name, info.release(), with_consented);
+        let seen = format!("{seen}, for {}", info.product());
+        ProbeStep::new(&spec.component, what, Ok(seen), Some(line))
     };
-    let Some((topology, dials)) = shape else { return vec![] };
-    let mut steps = vec![ProbeStep::new(&spec.component, "the shape", Ok(words_of(&topology)), None)];
-    let reached = dials.into_iter().map(|(subject, dial)| async move {
-        let Some(dial) = dial else {
-            let trouble =
-                Trouble::broken(FaultKind::Unreachable, "the cluster does not know its address".to_owned());
-            return ProbeStep::new(&subject, "reach", Err(&trouble), Some(forward(&subject)));
-        };
-        if dial == *seed_dial {
-            return ProbeStep::new(&subject, "reach", Ok("reached and let in".to_owned()), None);
-        }
-        let deadline = Instant::now() + PATIENCE;
-        match Connection::open(&dial, access, &Arc::new(Cost::default()), deadline).await {
-            Ok(_) => ProbeStep::new(&subject, "reach", Ok("reached and let in".to_owned()), None),
-            Err(trouble) => {
-                let is_far = matches!(trouble.kind, FaultKind::Unreachable | FaultKind::Silent);
-                ProbeStep::new(&subject, "reach", Err(&trouble), is_far.then(|| forward(&subject)))
-            }
-        }
-    });
-    steps.extend(join_all(reached).await);
-    steps
-}
-
-fn words_of(topology: &Topology) -> String {
-    let nodes: usize = topology.shards.iter().map(|shard| shard.nodes.len()).sum();
-    match topology.clustered {
-        true => format!("cluster, {} shards, {nodes} nodes", topology.shards.len()),
-        false => format!("standalone, {nodes} nodes"),
-    }
-}
-
-/// How to reach a node that announces an address which is out of reach from here.
-fn forward(node: &Subject) -> String {
-    let address = node.address().unwrap_or("HOST:PORT");
-    format!("ssh -N -L 7001:{address} JUMPHOST, and address_map = {{ \"{address}\" = \"127.0.0.1:7001\" }}")
+    [
+        line("ACL user", "a user with just what Headwater needs", false),
+        line("ACL user with consent", "the same with what is asked for each time, such as MONITOR", true),
+    ]
 }

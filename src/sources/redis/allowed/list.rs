@@ -114,6 +114,22 @@ pub fn acl_line(user: &str, release: Release, with_consented: bool) -> String {
     format!("ACL SETUSER {user} on >PASSWORD {keys} -@all {}", rules.join(" "))
 }
 
+/// Every command that a Sentinel may be sent.
+pub const ALLOWED_ON_SENTINELS: &[&str] = &[
+    "AUTH",
+    "PING",
+    "CLIENT SETNAME",
+    "SENTINEL GET-MASTER-ADDR-BY-NAME",
+    "SENTINEL REPLICAS",
+    "SENTINEL MASTERS",
+];
+
+/// The ACL SETUSER line for a user of Sentinels, 6.2 and later, that may do just what Headwater does there.
+pub fn sentinel_acl_line(user: &str) -> String {
+    let rules: Vec<_> = ALLOWED_ON_SENTINELS.iter().map(|name| acl_rule(name)).collect();
+    format!("ACL SETUSER {user} on >PASSWORD -@all {}", rules.join(" "))
+}
+
 pub(super) fn acl_rule(name: &str) -> String {
     format!("+{}", name.to_ascii_lowercase().replace(' ', "|"))
 }

@@ -1,0 +1,144 @@
+//! Which commands the user may run, what is lost without each, and which ways to find hot keys a server offers.
+
+use headwater_engine::Subject;
+use headwater_engine::reading::{Event, Reading};
+use redis::Value;
+use tokio::time::Instant;
+
+use super::{PATIENCE, ProbeStep, user};
+use crate::sources::now;
+use crate::sources::redis::allowed::{ALLOWED, Command, acl_line};
+use crate::sources::redis::connection::Connection;
+use crate::sources::redis::info::Info;
+use crate::sources::redis::offers::Offers;
+use crate::sources::redis::pulse::Pulse;
+use crate::sources::redis::reply::{bytes, items};
+use crate::sources::redis::slowlog::{SLOWER_THAN, read_threshold};
+use crate::sources::redis::spec::RedisSpec;
+use crate::sources::redis::trouble::Trouble;
+
+/// Whom a question is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    Everyone,
+    Clusters,
+}
+
+/// Each command that needs no key, with what is lost without it.
+const QUESTIONS: &[(For, Command<'static>, &str)] = &[
+    (For::Everyone, Command::SlowlogGet(1), "slow commands are not seen"),
+    (For::Everyone, Command::LatencyLatest, "the stalls that the server itself saw are not known"),
+    (For::Everyone, Command::LatencyHistogram(&["get"]), "the recent latency of commands is not known"),
+    (For::Everyone, Command::CommandlogGet(1, "large-reply"), "large replies are not seen"),
+    (For::Everyone, Command::DbSize, "a scan cannot say how far it is"),
+    (For::Everyone, Command::Scan(0, 1), "big keys cannot be found"),
+    (For::Everyone, Command::HotkeysGet, "what the server counted of hot keys is not known"),
+    (For::Clusters, Command::ClusterNodes, "flags and slot owners are not known"),
+    (For::Clusters, Command::ClusterShards, "the announced endpoints are not known"),
+    (For::Clusters, Command::ClusterSlots, "the announced endpoints may not be known"),
+    (For::Clusters, Command::ClusterInfo, "what each node thinks of the cluster is not known"),
+    (For::Clusters, Command::ClusterSlotStats("key-count", 1), "a hot slot cannot be told"),
+    (For::Clusters, Command::ClusterKeysInSlot(0, 1), "the keys of a hot slot cannot be named"),
+    (For::Clusters, Command::ReadOnly, "replicas cannot be scanned in place of their primary"),
+];
+
+/// A command about a key.
+type OfKey = for<'k> fn(&'k [u8]) -> Command<'k>;
+
+/// Each command about a key, with what is lost without it.
+const OF_KEYS: &[(OfKey, &str)] = &[
+    (|key| Command::MemoryUsage(key), "the sizes of keys are not known"),
+    (|key| Command::Type(key), "the types of big keys are not known"),
+    (|key| Command::Pttl(key), "when keys expire is not known"),
+];
+
+/// Asks each command that this server knows, once, and says which ways to find hot keys it offers.
+pub(super) async fn ask_everything(
+    target: &Subject,
+    spec: &RedisSpec,
+    connection: &mut Connection,
+    info: &Info<'_>,
+) -> Vec<ProbeStep> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut steps = vec![];
+    let mut key: Option<Vec<u8>> = None;
+    let is_asked = |whom: For, command: &Command<'_>| {
+        let is_known = ALLOWED.iter().any(|row| row.name == command.name() && info.release().knows(row));
+        is_known && (whom == For::Everyone || info.is_clustered())
+    };
+    for (whom, command, loss) in QUESTIONS {
+        if !is_asked(*whom, command) {
+            continue;
+        }
+        let answer = connection.ask(*command, deadline).await;
+        if let (Command::Scan(..), Ok(reply)) = (command, &answer) {
+            key = first_key(reply);
+        }
+        steps.push(question(target, spec, info, *command, answer, loss));
+    }
+    for (about, loss) in OF_KEYS {
+        let Some(command) = key.as_deref().map(about) else { continue };
+        let mut answer = connection.ask(command, deadline).await;
+        // A key of a slot that is being moved may be elsewhere: then the command was let through.
+        if answer.as_ref().is_err_and(|trouble| trouble.code.as_deref() == Some("MOVED")) {
+            answer = Ok(Value::Nil);
+        }
+        steps.push(question(target, spec, info, command, answer, loss));
+    }
+    let answer = connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await;
+    let seen = match answer.as_ref().ok().and_then(read_threshold) {
+        Some(seconds) if seconds < 0.0 => "off: the slow log stays empty".to_owned(),
+        Some(seconds) => format!("{} ms: faster commands never show up", seconds * 1e3),
+        None => "not told: an empty slow log proves nothing".to_owned(),
+    };
+    steps.push(ProbeStep::new(target, "slow-log threshold", Ok(seen), None));
+    steps.extend(offers(target, connection, info).await);
+    steps
+}
+
+fn question(
+    target: &Subject,
+    spec: &RedisSpec,
+    info: &Info<'_>,
+    command: Command<'_>,
+    answer: Result<Value, Trouble>,
+    loss: &str,
+) -> ProbeStep {
+    match answer {
+        Ok(_) => ProbeStep::new(target, command.name(), Ok("allowed".to_owned()), None),
+        Err(trouble) => {
+            let trouble = Trouble { message: format!("{}; without it {loss}", trouble.message), ..trouble };
+            let fix = (trouble.code.as_deref() == Some("NOPERM"))
+                .then(|| acl_line(user(spec), info.release(), false));
+            ProbeStep::new(target, command.name(), Err(&trouble), fix)
+        }
+    }
+}
+
+fn first_key(reply: &Value) -> Option<Vec<u8>> {
+    items(items(reply)?.get(1)?)?.first().and_then(bytes).map(<[u8]>::to_vec)
+}
+
+/// What each way to find out about keys would find here, or what it needs.
+async fn offers(target: &Subject, connection: &mut Connection, info: &Info<'_>) -> Vec<ProbeStep> {
+    let mut reading = Reading::new(target.clone(), now());
+    let deadline = Instant::now() + PATIENCE;
+    let told = Offers::default().look(&mut reading, info, Some(connection), &Pulse::new(), deadline).await;
+    if let Err(trouble) = told {
+        return vec![ProbeStep::new(target, "ways to find keys", Err(&trouble), None)];
+    }
+    let mut steps = vec![];
+    for event in &reading.events {
+        let Event::Offers(offers) = event else { continue };
+        for offer in offers {
+            let row = offer.method.row();
+            let seen = match &offer.refusal {
+                Some(why) => format!("not offered: {why}"),
+                None if row.needs_consent => format!("offered, with a yes each time: {}", row.finds),
+                None => format!("offered: {}", row.finds),
+            };
+            steps.push(ProbeStep::new(target, &format!("keys by {}", row.name), Ok(seen), None));
+        }
+    }
+    steps
+}
