@@ -305,6 +305,10 @@ mod tests {
     fn lines_differ_by_version() {
         let old = acl_line("watcher", Release::redis(6, 2), false);
         assert!(old.contains(" ~* ") && old.contains("+client|no-touch"), "{old}");
+        assert!(
+            !old.contains("commandlog") && !old.contains("hotkeys"),
+            "6.2 takes no unknown command: {old}"
+        );
         let strict = acl_line("watcher", Release::redis(7, 0), false);
         assert!(strict.contains("+client|no-evict") && !strict.contains("no-touch"), "{strict}");
         let new = acl_line("watcher", Release::redis(8, 2), false);

@@ -39,6 +39,12 @@ impl Release {
         since.is_some_and(|since| self.version >= since)
     }
 
+    /// Whether it knows a command of the same first word: before 7.0 rights of a known command can name any subcommand.
+    fn knows_first_word(self, row: &AllowedRow) -> bool {
+        let first_word = |row: &AllowedRow| row.name.split(' ').next();
+        ALLOWED.iter().any(|other| first_word(other) == first_word(row) && self.knows(other))
+    }
+
     /// Whether one INFO can ask for several sections.
     pub fn knows_several_sections(self) -> bool {
         self.is_strict()
@@ -101,14 +107,14 @@ pub const ALLOWED: &[AllowedRow] = &[
 
 /// The ACL SETUSER line for a user that may do just what Headwater does, for a server of this release; with what needs
 /// a yes each time where `with_consented` says so. From Redis 7.0 on one unknown subcommand makes the whole line fail,
-/// and keys can be for reading alone; before that any subcommand is taken, and trying one that is not allowed is a
-/// refusal even where it does not exist.
+/// and keys can be for reading alone; before that any subcommand of a known command is taken, and trying one that is not
+/// allowed is a refusal even where it does not exist.
 pub fn acl_line(user: &str, release: Release, with_consented: bool) -> String {
     let keys = if release.is_strict() { "%R~*" } else { "~*" };
     let rules: Vec<_> = ALLOWED
         .iter()
         .filter(|row| with_consented || !row.needs_consent)
-        .filter(|row| !release.is_strict() || release.knows(row))
+        .filter(|row| release.knows(row) || (!release.is_strict() && release.knows_first_word(row)))
         .map(|row| acl_rule(row.name))
         .collect();
     format!("ACL SETUSER {user} on >PASSWORD {keys} -@all {}", rules.join(" "))
