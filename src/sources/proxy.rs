@@ -258,7 +258,7 @@ mod tests {
             host: "jump.example".to_owned(),
             port: 1_080,
             username: username.map(str::to_owned),
-            password: username.map(|_| "word".to_owned().into()),
+            password: username.map(|_| "s3cr".to_owned().into()),
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
         let (outcome, sent) = ask(Some("me"), "::1", &[5, 2, 1, 0, 5, 0, 0, 3, 1, b'x', 0, 7]).await;
         assert_eq!(outcome, Ok(()));
         let address = [&[0; 15][..], &[1]].concat();
-        let login = [&[5, 2, 0, 2, 1, 2][..], b"me", &[4], b"word"].concat();
+        let login = [&[5, 2, 0, 2, 1, 2][..], b"me", &[4], b"s3cr"].concat();
         assert_eq!(sent, [&login[..], &[5, 1, 0, 4], &address, &[0x18, 0xeb]].concat());
     }
 
@@ -302,7 +302,7 @@ mod tests {
             let (said, message) = ask(Some("me"), "node", answers).await.0.unwrap_err();
             assert_eq!(said, kind, "{message}");
             assert!(message.contains(words) && message.contains("'jump.example:1080'"), "{message}");
-            assert!(!message.contains("word"), "{message}");
+            assert!(!message.contains("s3cr"), "{message}");
         }
     }
 

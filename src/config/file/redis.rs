@@ -82,8 +82,8 @@ pub(in super::super) struct RedisTable {
     #[schemars(example = false)]
     pub(in super::super) insecure: Option<bool>,
 
-    /// Where announced addresses are reached from here, as after a port-forward. "*" = "HOST" is for all others: they
-    /// are reached at that host and the port that they announce.
+    /// Where announced addresses are reached from here, as after a port-forward. The key "*" with a bare host is for all
+    /// others: they are reached at that host and the port that they announce.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({ "10.0.0.1:6379": "127.0.0.1:7001" }))]
     pub(in super::super) address_map: BTreeMap<String, String>,
