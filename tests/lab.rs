@@ -45,25 +45,22 @@ fn slow_ranker() {
 }
 
 #[test]
-#[ignore = "waits for the rule that tells it"]
 fn expiry_herd() {
     diagnose("expiry-herd", Variant::Plain);
 }
 
 #[test]
-#[ignore = "waits for the rule that tells it"]
 fn cross_slot() {
     diagnose("cross-slot", Variant::Plain);
 }
 
 #[test]
-#[ignore = "waits for the rule that tells it"]
 fn pool_starved() {
     diagnose("pool-starved", Variant::Plain);
 }
 
 #[test]
-#[ignore = "needs 6 GB of free memory: scripts/lab-seeds runs it"]
+#[ignore = "needs 8 GB of free memory: scripts/lab-seeds runs it"]
 fn fork_stall() {
     diagnose("fork-stall", Variant::Plain);
 }

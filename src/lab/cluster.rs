@@ -141,11 +141,6 @@ impl Cluster {
         Ok(all)
     }
 
-    /// The links of both nodes of a shard.
-    pub(super) fn links(&self, shard: usize) -> impl Iterator<Item = &Link> {
-        self.nodes.iter().filter(move |node| node.shard == shard).map(|node| &*node.link)
-    }
-
     /// Ends every server and removes the folder.
     pub(super) async fn stop(mut self) -> Result<(), LabError> {
         for node in &self.nodes {

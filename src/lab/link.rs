@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,7 +38,6 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Link {
     rate: f64,
-    is_lifted: AtomicBool,
     free_at: Mutex<Instant>,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
@@ -102,13 +101,7 @@ impl Relay {
 impl Link {
     fn new(rate: f64) -> Self {
         let free_at = Mutex::new(Instant::now());
-        let (bytes_in, bytes_out) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { rate, is_lifted: AtomicBool::new(false), free_at, bytes_in, bytes_out }
-    }
-
-    /// Carries as much as comes, until told otherwise: for filling a node with data before the lab begins.
-    pub(super) fn lift(&self, is_lifted: bool) {
-        self.is_lifted.store(is_lifted, Ordering::Relaxed);
+        Self { rate, free_at, bytes_in: AtomicU64::new(0), bytes_out: AtomicU64::new(0) }
     }
 
     /// What it carries, in bytes a second.
@@ -171,9 +164,6 @@ impl Link {
     fn take(&self, bytes: usize) -> Instant {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let start = (*free_at).max(Instant::now() - BURST);
-        if self.is_lifted.load(Ordering::Relaxed) {
-            return start;
-        }
         *free_at = start + Duration::from_secs_f64(bytes as f64 / self.rate);
         *free_at
     }

@@ -187,7 +187,7 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "a new client of the service reads keys of different slots with one command",
         fault: Fault::ReadsTogether { share: RangeInclusiveF64(0.2, 0.4) },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features*", rule: "cross-slot" }),
+            first: Some(Suspect { subject: "redis/features", rule: "cross-slot" }),
             innocent: &["queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -206,11 +206,11 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "fork-stall",
         variant: Variant::Plain,
-        about: "one Redis shard with 2 GB of data tries to save a snapshot every second (needs 6 GB of free memory)",
+        about: "one Redis shard with 6 GB of data tries to save a snapshot again and again (needs 8 GB of memory)",
         fault: Fault::Snapshots {
-            bytes: 2_000_000_000,
-            killed_after: Some(Duration::from_millis(500)),
-            pause: Duration::from_millis(500),
+            bytes: 6_000_000_000,
+            killed_after: Some(Duration::from_millis(100)),
+            pause: Duration::from_millis(100),
         },
         expected: Expected {
             first: Some(Suspect { subject: "redis/features#DRAWN", rule: "fork-stall" }),

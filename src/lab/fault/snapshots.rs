@@ -1,7 +1,7 @@
 //! A shard that forks again and again to save its data.
 //!
 //! A fork copies the page tables while nobody is answered: 20 to 75 ms a gigabyte were measured. A whole snapshot of
-//! two gigabytes takes five seconds and more, so a fork for each would be met by less than one request in a hundred;
+//! gigabytes takes five seconds and more, so a fork for each would be met by less than one request in a hundred;
 //! where the child is killed each time, as it is on hosts with too little memory, whoever wants the snapshot tries
 //! again at once. The values are as easy to compress as sparse vectors are: all shards of a lab share one disk.
 
@@ -19,45 +19,35 @@ use crate::lab::{LabError, LabOptions};
 /// Size of a value.
 const VALUE_BYTES: usize = 100_000;
 
-/// Values that one script writes: as many bytes go to the replica before the next one.
+/// Values that one script writes: some 50 ms of work.
 const WRITTEN_AT_ONCE: usize = 200;
 
-/// Writes the vectors of one user's items.
-const SCRIPT: &str = "local vector = string.rep('0', ARGV[1]) \
+/// Writes the vectors of one user's items, and not to the replica: the lab would need twice the memory, and its links
+/// would carry these bytes for minutes.
+const SCRIPT: &str = "redis.set_repl(redis.REPL_NONE) \
+                      local vector = string.rep('0', ARGV[1]) \
                       for i = ARGV[2], ARGV[3] do redis.call('SET', KEYS[1] .. i, vector) end";
 
 /// How often it is asked whether a snapshot has ended.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Writes so many bytes onto a shard, past its link and its replica's.
+/// Writes so many bytes onto a shard's primary.
 pub(super) async fn fill(
     cluster: &Cluster,
     shard: usize,
     options: &LabOptions,
     bytes: usize,
 ) -> Result<(), LabError> {
-    cluster.links(shard).for_each(|link| link.lift(true));
-    let mut users = on_shard(
-        (0..USERS).map(|user| format!("item:vectors:{{{user}}}:")),
-        shard,
-        usize::from(options.shards),
-    );
-    let filled = write(cluster, shard, &users.next().unwrap_or_default(), bytes).await;
-    cluster.links(shard).for_each(|link| link.lift(false));
-    filled
-}
-
-async fn write(cluster: &Cluster, shard: usize, prefix: &str, bytes: usize) -> Result<(), LabError> {
     let failed = |error| LabError::redis("writing data to be saved", error);
     let mut connection = cluster.primary(shard).await?;
+    let users = (0..USERS).map(|user| format!("item:vectors:{{{user}}}:"));
+    let prefix = on_shard(users, shard, usize::from(options.shards)).next().unwrap_or_default();
     let values = bytes / VALUE_BYTES;
     for first in (0..values).step_by(WRITTEN_AT_ONCE) {
         let last = (first + WRITTEN_AT_ONCE).min(values) - 1;
         let mut script = redis::cmd("EVAL");
-        script.arg(SCRIPT).arg(1).arg(prefix).arg(VALUE_BYTES).arg(first).arg(last);
+        script.arg(SCRIPT).arg(1).arg(&prefix).arg(VALUE_BYTES).arg(first).arg(last);
         script.query_async::<()>(&mut connection).await.map_err(failed)?;
-        // Not faster than the replica, which would be cut off.
-        redis::cmd("WAIT").arg(1).arg(5_000).query_async::<u32>(&mut connection).await.map_err(failed)?;
     }
     // No user's command: nobody should find these scripts among what the server did in its life.
     redis::cmd("CONFIG").arg("RESETSTAT").query_async::<()>(&mut connection).await.map_err(failed)
