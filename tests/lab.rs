@@ -87,17 +87,22 @@ async fn one_seed(scenario: &'static Scenario, seed: u64) -> Vec<String> {
     std::fs::write(&config, lab.config_toml()).expect("the configuration is written");
     let hot = lab.hot_keys();
 
-    let early = tokio::spawn(triage(config.clone(), folder.path().join("early.rec"), "26s"));
+    let early = tokio::spawn(triage(config.clone(), folder.path().join("early.rec"), &["--for", "26s"]));
     let injection = lab.injected().await.expect("the fault is injected");
     // The condition waited for is the fault's age itself.
     tokio::time::sleep_until((injection.at + INTO_THE_INCIDENT).into()).await;
-    let late = triage(config, folder.path().join("late.rec"), "8s").await;
+    // MONITOR is asked for here only, so that both are seen: a hot key that is likely, and its name.
+    let late = &["--for", "8s", "--allow-monitor", "2s"];
+    let late = triage(config, folder.path().join("late.rec"), late).await;
     let early = early.await.expect("the first triage runs");
     lab.stop().await.expect("the lab ends");
 
     let mut wrong = vec![];
     for (when, output, recording) in [("before", early, "early.rec"), ("20 s after", late, "late.rec")] {
         let mut found = judge(&output, scenario, &hot);
+        if matches!(scenario.fault, Fault::HotPair { .. }) {
+            found.extend(judge_hot_key(&output, &hot, when == "before"));
+        }
         let replayed = replay(&folder.path().join(recording)).await;
         if replayed.stdout != output.stdout {
             found.push(format!("its replay differs: {}", first_difference(&output.stdout, &replayed.stdout)));
@@ -110,9 +115,15 @@ async fn one_seed(scenario: &'static Scenario, seed: u64) -> Vec<String> {
     wrong
 }
 
-async fn triage(config: std::path::PathBuf, recording: std::path::PathBuf, length: &str) -> Output {
+async fn triage(
+    config: std::path::PathBuf,
+    recording: std::path::PathBuf,
+    arguments: &'static [&'static str],
+) -> Output {
     headwater()
-        .args(["triage", "--no-baselines", "--format", "json", "--for", length, "--config"])
+        .args(["triage", "--no-baselines", "--format", "json"])
+        .args(arguments)
+        .arg("--config")
         .arg(config)
         .arg("--record")
         .arg(recording)
@@ -201,6 +212,21 @@ fn judge_chain(report: &Value, hot: &HotKeys, hot_shard: &str) -> Vec<String> {
     wrong
 }
 
+/// The item's key is named as hot where listening was allowed; where it was not, a hot key is likely and the way to
+/// its name is told.
+fn judge_hot_key(output: &Output, hot: &HotKeys, only_likely: bool) -> Option<String> {
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let first = &report["suspects"][0];
+    let is_hot = |key: &Value| key["key"] == hot.item.as_str() && text(&key["what"]).starts_with("hot");
+    let said = text(&first["sentence"]);
+    let is_right = if only_likely {
+        said.contains("a hot key is likely") && said.contains("to name it: ")
+    } else {
+        array(&first["keys"]).any(is_hot)
+    };
+    (!is_right).then(|| format!("nothing of the hot key {}: '{said}', {}", hot.item, first["keys"]))
+}
+
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
@@ -263,4 +289,5 @@ fn the_judge_can_say_no() {
     };
     let wrong = judge(&output, scenario, &hot);
     assert!(wrong.len() >= 6, "{wrong:?}");
+    assert!([true, false].iter().all(|likely| judge_hot_key(&output, &hot, *likely).is_some()));
 }

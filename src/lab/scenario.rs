@@ -152,7 +152,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "hot-shard",
         variant: Variant::Plain,
         about: "a profile of 1.8 MB and a campaign fill the link of one Redis shard",
-        fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.3 },
+        fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.6 },
         expected: Expected {
             first: Some(Suspect { subject: "redis/features#DRAWN", rule: "shard-bandwidth" }),
             innocent: &["redis/features#*", "queue/ranker"],
