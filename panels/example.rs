@@ -50,6 +50,8 @@ pub(crate) struct World {
     totals: std::collections::BTreeMap<(Subject, MetricName, String), (f64, Histogram)>,
     /// What is going on from now on.
     pub(crate) trouble: Trouble,
+    /// Replicas that each primary counts.
+    replicas: f64,
 }
 
 pub(crate) fn subject(text: &str) -> Subject {
@@ -91,6 +93,7 @@ impl World {
             second: 0,
             totals: std::collections::BTreeMap::new(),
             trouble: Trouble::None,
+            replicas: 0.0,
         }
     }
 
@@ -175,7 +178,9 @@ impl World {
         reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(answer));
         reading.sample(&node, REDIS_CLIENTS, Value::Gauge(20.0));
         reading.sample(&node, REDIS_MEMORY, Value::Gauge(1e8));
-        reading.sample(&node, REDIS_REPLICAS, Value::Gauge(0.0));
+        reading.sample(&node, REDIS_REPLICAS, Value::Gauge(self.replicas));
+        // A fork of some time ago, that nobody felt.
+        reading.sample(&node, REDIS_FORK_TIME, Value::Gauge(if shard == 2 { 0.023 } else { 0.001 }));
         for (metric, rate) in [
             (REDIS_CPU, 0.06),
             (REDIS_CPU_PROCESS, 0.07),
@@ -185,7 +190,10 @@ impl World {
             (REDIS_NET_OUT, out),
             (REDIS_HITS, 394.0),
             (REDIS_MISSES, 6.0),
+            (REDIS_EXPIRED, 12.0),
+            (REDIS_EXPIRE_CAPPED, 0.0),
             (REDIS_EVICTED, 0.0),
+            (REDIS_FORKS, 0.0),
             (REDIS_OUR_COMMANDS, 2.0),
             (REDIS_OUR_BYTES, 9_000.0),
         ] {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use headwater_engine::metric::{
     REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMAND_CALLS, REDIS_COMMAND_TIME, REDIS_COMMANDS, REDIS_CPU,
-    REDIS_EVICTED, REDIS_EXEC, REDIS_KEYS, REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_REPLICAS,
-    REDIS_SLOW,
+    REDIS_EVICTED, REDIS_EXEC, REDIS_EXPIRE_CAPPED, REDIS_EXPIRED, REDIS_FORK_TIME, REDIS_FORKS, REDIS_KEYS,
+    REDIS_MEMORY, REDIS_NET_IN, REDIS_NET_OUT, REDIS_REPLICAS, REDIS_SLOW,
 };
 use headwater_engine::reading::{
     Event, Input, Node, NodeHealth, Reading, Shard, SlowCommand, Topology, Value,
@@ -130,7 +130,11 @@ fn answered(node: &Subject, at: Moment, second: i64, out: f64, took: f64) -> Rea
         (REDIS_MEMORY, Value::Gauge(212e6)),
         (REDIS_KEYS, Value::Gauge(50_000.0)),
         (REDIS_SLOW, Value::Counter(0.0)),
+        (REDIS_EXPIRED, Value::Counter(seconds * 12.0)),
+        (REDIS_EXPIRE_CAPPED, Value::Counter(0.0)),
         (REDIS_EVICTED, Value::Counter(0.0)),
+        (REDIS_FORKS, Value::Counter(3.0)),
+        (REDIS_FORK_TIME, Value::Gauge(0.004)),
         (REDIS_REPLICAS, Value::Gauge(1.0)),
     ] {
         reading.sample(node, metric, value);

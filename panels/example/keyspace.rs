@@ -164,6 +164,7 @@ impl World {
 
     /// Counters of commands, errors and expiries that only the drilled shard shows; told for so many seconds.
     pub(crate) fn know_commands(&mut self, seconds: i64) {
+        self.replicas = 1.0;
         for _ in 0..seconds {
             self.run(1);
             let (now, total) = (self.now(), self.second as f64);
@@ -177,7 +178,6 @@ impl World {
             reading.part(&node, REDIS_COMMAND_TIME, "hgetall", Value::Counter(total * 0.011));
             reading.part(&node, REDIS_COMMAND_CALLS, "hgetall", Value::Counter(total * 10.0));
             reading.part(&node, REDIS_ERRORS, "WRONGTYPE", Value::Counter(total * 0.5));
-            reading.sample(&node, REDIS_EXPIRED, Value::Counter(total * 12.0));
             reading.sample(&node, REDIS_OUR_HITS, Value::Counter(total * 30.0));
             for (command, rate) in [("get", 390.0), ("hgetall", 10.0)] {
                 let histogram = headwater_engine::histogram::Histogram {
@@ -244,8 +244,6 @@ fn limits(shard: usize, now: Moment, total: f64) -> Reading {
         (REDIS_FRAGMENTATION, 1.04),
         (REDIS_SAVING, 0.0),
         (REDIS_SAVE_OK, if is_ill { 0.0 } else { 1.0 }),
-        (REDIS_FORK_TIME, if is_ill { 0.023 } else { 0.001 }),
-        (REDIS_REPLICAS, 1.0),
     ] {
         reading.sample(&node, metric, Value::Gauge(value));
     }

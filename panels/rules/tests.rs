@@ -17,7 +17,7 @@ fn at(trouble: Trouble, seconds: i64, width: u16, height: u16) -> String {
 #[test]
 fn an_incident_at_80x24() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 80, 21), @r#"
-    ─ Rules ──────────────────────────────────────── 6 firing, 1 unknown, 23 clear ─
+    ─ Rules ──────────────────────────────────────── 6 firing, 6 unknown, 48 clear ─
     state     rule              subject              seen
     X firing  latency-shift     service/ranker       p99 2.9 s, objective 500 ms, 3…
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s at 10.0.3.14:6379, 9…
@@ -26,15 +26,15 @@ fn an_incident_at_80x24() {
     X firing  hit-but-slow      redis/features       hit ratio 98.5 %, yet reads ta…
     X firing  access-changed    redis/features       17.4 kB read a request, 21x it…
     ? unknown latency-shift     client/load          no latency histogram: not enou…
+    ? unknown hot-key           redis/features#2     nobody counts its commands by …
+    ? unknown co-located-keys   redis/features#2     user:profile:8812 is big; no h…
+    ? unknown expiry-forecast   redis/features#0     nobody sampled when its keys e…
+    ? unknown expiry-forecast   redis/features#1     nobody sampled when its keys e…
+    ? unknown expiry-forecast   redis/features#2     nobody sampled when its keys e…
     o clear   error-shift       service/ranker       0.3 % of requests end in errors
+    o clear   slots-uncovered   redis/features       all 16384 slots have an owner,…
     o clear   node-unreachable  redis/features#0@10… answers in 0.7 ms
     o clear   node-unreachable  redis/features#1@10… answers in 0.7 ms
-    o clear   node-unreachable  redis/features#2@10… answers in 41 ms
-    o clear   shard-saturated   redis/features#0     busiest node uses 6 % of its e…
-    o clear   shard-saturated   redis/features#1     busiest node uses 6 % of its e…
-    o clear   shard-saturated   redis/features#2     busiest node uses 6 % of its e…
-    o clear   shard-bandwidth   redis/features#0     400 kB/s, 1.6 % of its link
-    o clear   shard-bandwidth   redis/features#1     400 kB/s, 1.6 % of its link
     X firing   latency-shift on service/ranker: p99 2.9 s, objective 500 ms, 31x its
                healthy 95 ms
     limits     rise 1.2x, robust_z 3x, floor 20 %
@@ -44,7 +44,7 @@ fn an_incident_at_80x24() {
 #[test]
 fn an_incident_at_60x16() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 60, 13), @r#"
-    ─ Rules ──────────────────── 6 firing, 1 unknown, 23 clear ─
+    ─ Rules ──────────────────── 6 firing, 6 unknown, 48 clear ─
     state     rule              subject              seen
     X firing  latency-shift     service/ranker       p99 2.9 s,…
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s …
@@ -53,7 +53,7 @@ fn an_incident_at_60x16() {
     X firing  hit-but-slow      redis/features       hit ratio …
     X firing  access-changed    redis/features       17.4 kB re…
     ? unknown latency-shift     client/load          no latency…
-    o clear   error-shift       service/ranker       0.3 % of r…
+    ? unknown hot-key           redis/features#2     nobody cou…
     X firing   latency-shift on service/ranker: p99 2.9 s,
                objective 500 ms, 31x its healthy 95 ms
     limits     rise 1.2x, robust_z 3x, floor 20 %
@@ -63,7 +63,7 @@ fn an_incident_at_60x16() {
 #[test]
 fn the_limits_in_force_stand_beside_what_was_seen() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 8), @r#"
-    ─ Rules ────────────────────────────────────────────────────────────────────────────────────────── 6 firing, 1 unknown, 23 clear ─
+    ─ Rules ────────────────────────────────────────────────────────────────────────────────────────── 6 firing, 6 unknown, 48 clear ─
     state     rule              subject              seen                                     limits (* not the default)
     X firing  latency-shift     service/ranker       p99 2.9 s, objective 500 ms, 31x its he… rise 1.2x, robust_z 3x, floor 20 %
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s at 10.0.3.14:6379, 95.6 % of … link 70 %, part 50 %, skew 3x, flat 5 %…
@@ -83,7 +83,7 @@ fn a_rule_is_explained_and_left() {
     panel.open(&subject("redis/features#2"));
     assert_eq!(panel.act(Action::Open, &view), Outcome::Done);
     insta::assert_snapshot!(drawn(panel.as_mut(), &snapshot, &palette, 80, 21), @r#"
-    ─ shard-bandwidth: a shard's network link is full ────────────── +9 rows below ─
+    ─ shard-bandwidth: a shard's network link is full ───────────── +10 rows below ─
     X firing   redis/features#2: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s
                link; answers in 41 ms, its peers in 0.7 ms
     limits     link 70 %: share of the declared link; above it bursts queue
@@ -99,11 +99,11 @@ fn a_rule_is_explained_and_left() {
                reader
     or         network-path, told apart by the link's size: declare 'link' for this
                Redis, and bytes at the limit convict the link
-    explains   shard-hot, slow-to-answer, hit-but-slow, slow-commands, big-key
+    explains   shard-hot, slow-to-answer, hit-but-slow, slow-commands, big-key,
+               hot-key, co-located-keys
     watches    every Redis shard
     worth      mechanism
     fires      after 3 evaluations in a row, unless a counter dates it
-    how        The greater of the bytes in and out of one of the shard's nodes,
     "#);
     assert_eq!(panel.act(Action::Bottom, &view), Outcome::Done);
     let end = drawn(panel.as_mut(), &snapshot, &palette, 80, 21);

@@ -133,7 +133,7 @@ fn a_number_that_is_old_is_neither_zero_nor_compared() {
               the cluster says it is online (low confidence, since 14:11:20)
     evidence  seconds without data 1.5 s, limit 10 s
     or        network-path: a look from another host: only the way from here may be…
-    lines 1 to 3 of 14   pagedown: further   pageup: back
+    lines 1 to 3 of 18   pagedown: further   pageup: back
     "#);
 }
 

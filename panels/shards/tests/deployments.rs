@@ -36,7 +36,7 @@ fn a_standalone_server_is_one_shard_and_deployments_stay_apart() {
     for _ in 0..3 {
         stage.act(Action::Sort);
     }
-    insta::assert_snapshot!(stage.drawn(80, 12), @r"
+    insta::assert_snapshot!(stage.drawn(80, 12), @r#"
     redis/features  max 0.7 ms on #2  mean 0.63 ms  1.2x others  evenness 1.00
     redis/sessions  ? time to answer not seen on any shard  1 shard
     time to answer  full = 5 ms  5 s a cell, 105 s  numbers every 2 s
@@ -48,8 +48,8 @@ fn a_standalone_server_is_one_shard_and_deployments_stay_apart() {
 
 
 
-    o innocent redis/features#0 10.0.0.11:6379 +1 replica: busiest node uses 5 % of…
-    ");
+    o innocent redis/features#0 10.0.0.11:6379 +1 replica: no fork that anybody fel…
+    "#);
     stage.panel.open(&"redis/sessions#0".parse().unwrap());
     stage.draw_every_size();
 }

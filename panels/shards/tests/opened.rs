@@ -30,7 +30,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               redis.answer_time 41 ms, its peers 0.6 ms
               redis.cpu.main_thread 5 %
               bytes of user:profile:8812 1.8 MB, limit 524 kB
-    lines 1 to 6 of 20   pagedown: further   pageup: back
+    lines 1 to 6 of 25   pagedown: further   pageup: back
     "#);
     insta::assert_snapshot!(stage.drawn(60, 13), @r#"
     ! suspect redis/features#2: 23.9 MB/s at 10.0.0.13:6379, 95…
@@ -45,7 +45,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               9: big string
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s,
               declared 25 MB/s
-    lines 1 to 3 of 20   pagedown: further   pageup: back
+    lines 1 to 3 of 25   pagedown: further   pageup: back
     "#);
     stage.act(Action::PageDown);
     insta::assert_snapshot!(stage.drawn(80, 21), @r#"
@@ -69,7 +69,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     seen      all 2 nodes answer us, and the cluster calls them online
     commands  get 1.8 % of the time at 1400/s
     clients   connected 24
-    lines 6 to 12 of 20   pagedown: further   pageup: back
+    lines 6 to 12 of 25   pagedown: further   pageup: back
     "#);
     insta::assert_snapshot!(stage.drawn(160, 40), @r#"
     ! suspect redis/features#2: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
@@ -89,26 +89,29 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
                                                                                                         ████████████████████████████████████████████████████████████
     13:57:40                                                                                                                                                14:11:01
     scan      █████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
-    ! suspect shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms (low confidence, since 14:10:01)
-    keys      user:profile:8812 1.8 MB on redis/features#2, slot 9: big string
-    evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s
-              redis.answer_time 41 ms, its peers 0.6 ms
-              redis.cpu.main_thread 5 %
-              bytes of user:profile:8812 1.8 MB, limit 524 kB
-    big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or go on, x: end
+    ! suspect shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s    X firing  shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s
+              link; answers in 41 ms, its peers in 0.6 ms (low confidence, since               link; answers in 41 ms, its peers in 0.6 ms
+              14:10:01)                                                              X firing  slow-to-answer: answers in 41 ms, its peers in 0.6 ms
+    keys      user:profile:8812 1.8 MB on redis/features#2, slot 9: big string       X firing  big-key: user:profile:8812 holds 1.8 MB, critical
+    evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s          ? unknown co-located-keys: user:profile:8812 is big; no hot key is known
+              redis.answer_time 41 ms, its peers 0.6 ms                              ? unknown expiry-forecast: nobody sampled when its keys expire
+              redis.cpu.main_thread 5 %                                              o clear   node-unreachable, fork-stall, expiry-herd, shard-saturated,
+              bytes of user:profile:8812 1.8 MB, limit 524 kB                                  shard-hot, slow-commands, hot-key, memory-high, evicting,
+    big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or              connections-high, replication-broken
+              go on, x: end
               1.8 MB user:profile:8812 string, slot 9
     hot keys  not searched for
     seen      all 2 nodes answer us, and the cluster calls them online
     commands  get 1.8 % of the time at 1400/s
     clients   connected 24
-    memory    used 212 MB
+    memory    used 212 MB, evicted 0/s
+    saves     last fork 4 ms, fork per GB 18.9 ms, forks 0/s
+    replicas  replicas connected 1
+    expiry    expired 12/s, cycles cut short 0/s
     keys      keys 50000
-    slots     4 of 16384: 8-11
-    slow log  no entry is known: commands may still be slow below its threshold, or wait
-    X firing  shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
-    X firing  slow-to-answer: answers in 41 ms, its peers in 0.6 ms
-    X firing  big-key: user:profile:8812 holds 1.8 MB, critical
-    o clear   node-unreachable, shard-saturated, shard-hot, slow-commands
+    slots     4096 of 16384: 8192-12287
+    slow log  no entry is known: commands may still be slow below its threshold, or
+              wait
     "#);
     assert_eq!(stage.act(Action::Back), Outcome::Done);
     assert_eq!(stage.act(Action::Back), Outcome::Ignored);
@@ -127,7 +130,7 @@ fn two_shards_stand_beside_each_other() {
     stage.act(Action::Compare);
     insta::assert_snapshot!(stage.drawn(80, 16), @r#"
     ! suspect  A = redis/features#2 10.0.0.13:6379 +1 replica: 23.9 MB/s at 10.0.0.…
-    o innocent B = redis/features#1 10.0.0.12:6379 +1 replica: busiest node uses 5 …
+    o innocent B = redis/features#1 10.0.0.12:6379 +1 replica: no fork that anybody…
     share of link  full = the link, 25 MB/s  5 s a cell, 6.5 min
     A                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░████████████
     B                   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
