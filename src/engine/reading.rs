@@ -16,10 +16,10 @@ pub use act::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
 pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
 pub use cluster_view::ClusterView;
-pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, SlotHeat};
+pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, ShareOf, SlotHeat};
 pub use key::{
     Expiries, ExpirySecond, ExpirySpan, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan,
-    ScanState, SizeBin,
+    ScanState, SizeBin, ToCome,
 };
 
 use crate::histogram::Histogram;

@@ -158,11 +158,58 @@ pub struct KeyHeat {
     pub command: Option<RemoteText>,
 }
 
+/// What a share of a node's work is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShareOf {
+    /// Its operations.
+    Operations,
+    /// Its execution time.
+    Cpu,
+    /// Its bytes in and out.
+    Bytes,
+}
+
+impl ShareOf {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Operations => "operations",
+            Self::Cpu => "CPU",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
 impl KeyHeat {
     /// The greatest share that is known of it.
     pub fn greatest_share(&self) -> Option<f64> {
         [self.operations_share, self.cpu_share, self.bytes_share].into_iter().flatten().max_by(f64::total_cmp)
     }
+
+    /// The share by which it is ranked and told, with what it is of: of operations, else of CPU, else of bytes; where
+    /// the bytes are what the node is short of, theirs first.
+    pub fn share(&self, is_short_of_bytes: bool) -> Option<(f64, ShareOf)> {
+        ranked_share(self.operations_share, self.cpu_share, self.bytes_share, is_short_of_bytes)
+    }
+}
+
+impl SlotHeat {
+    /// As [`KeyHeat::share`].
+    pub fn share(&self, is_short_of_bytes: bool) -> Option<(f64, ShareOf)> {
+        ranked_share(None, self.cpu_share, self.bytes_share, is_short_of_bytes)
+    }
+}
+
+fn ranked_share(
+    operations: Option<f64>,
+    cpu: Option<f64>,
+    bytes: Option<f64>,
+    is_short_of_bytes: bool,
+) -> Option<(f64, ShareOf)> {
+    let bytes = bytes.map(|share| (share, ShareOf::Bytes));
+    let of_work = operations.map(|share| (share, ShareOf::Operations));
+    let of_work = of_work.or(cpu.map(|share| (share, ShareOf::Cpu)));
+    if is_short_of_bytes { bytes.or(of_work) } else { of_work.or(bytes) }
 }
 
 /// How hot one slot is; shares as in [`KeyHeat`].

@@ -148,6 +148,84 @@ impl Expiries {
         let volatile = self.volatile();
         (volatile > 0).then(|| (most, most.keys as f64 / volatile as f64))
     }
+
+    /// What the sample says of herds that are still to come.
+    pub fn to_come(&self, now: Moment) -> ToCome {
+        let seconds = self.seconds.iter().map(|second| (second.at, second.keys as f64));
+        ToCome::of(seconds, self.volatile(), self.volatile() as f64, self.at, now)
+    }
+
+    /// The second still to come in which a herd of keys expires, with its share of the keys that expire at all.
+    pub fn herd_to_come(&self, now: Moment) -> Option<(ExpirySecond, f64)> {
+        let ToCome::Herd { at, share } = self.to_come(now) else { return None };
+        self.seconds.iter().find(|second| second.at == at).map(|second| (*second, share))
+    }
+}
+
+/// What samples of expiries say of the herds that are still to come: the one judgement of rules, screens and the
+/// command line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ToCome {
+    /// Fewer sampled keys expire than [`Self::SAMPLE`]: a share of them is chance.
+    TooFew,
+    /// Every second that was sampled has passed.
+    Passed,
+    /// No second stands out; the fullest, with its share of the keys that expire.
+    Even {
+        /// The second's beginning.
+        at: Moment,
+        /// Its share.
+        share: f64,
+    },
+    /// A herd, with its share of the keys that expire.
+    Herd {
+        /// The second's beginning.
+        at: Moment,
+        /// Its share.
+        share: f64,
+    },
+}
+
+impl ToCome {
+    /// The share of the expiring keys above which those of one second may be a herd; lifetimes of an hour with chance
+    /// have 0.1 %.
+    pub const SHARE: f64 = 0.05;
+
+    /// The sampled keys that expire below which a share is chance.
+    pub const SAMPLE: u64 = 200;
+
+    /// The multiple of the median second that a herd is: keys that live for ten seconds and are written evenly have
+    /// full seconds and no herd.
+    pub const STANDS_OUT: f64 = 5.0;
+
+    /// Judges seconds, each with its weight in `of_all`, by a sample of `volatile` keys that was taken at `from`.
+    pub fn of(
+        seconds: impl Iterator<Item = (Moment, f64)>,
+        volatile: u64,
+        of_all: f64,
+        from: Moment,
+        now: Moment,
+    ) -> Self {
+        if volatile < Self::SAMPLE || of_all <= 0.0 {
+            return Self::TooFew;
+        }
+        let seconds: Vec<(Moment, f64)> = seconds.collect();
+        let to_come = seconds.iter().filter(|(at, _)| *at > now);
+        let most = to_come.max_by(|(at, one), (of_other, other)| one.total_cmp(other).then(of_other.cmp(at)));
+        let Some((at, most)) = most.copied() else { return Self::Passed };
+        let share = most / of_all;
+        // Seconds in which none expires count as well, from the sample to the last: a herd far ahead stands alone.
+        let last = seconds.iter().map(|(at, _)| *at).max().unwrap_or(at);
+        let in_all = (last.seconds_after(from).ceil().max(1.0) as usize).max(seconds.len());
+        let mut weights: Vec<f64> = seconds.iter().map(|(_, weight)| *weight).collect();
+        weights.sort_by(|one, other| other.total_cmp(one));
+        let median = weights.get(in_all / 2).copied().unwrap_or(0.0);
+        if share > Self::SHARE && most >= median * Self::STANDS_OUT {
+            Self::Herd { at, share }
+        } else {
+            Self::Even { at, share }
+        }
+    }
 }
 
 /// One second in which keys expire.
