@@ -191,6 +191,11 @@ impl World {
             }
             self.take(&Input::Reading(reading));
         }
+        for shard in 0..3 {
+            let mut reading = Reading::new(node(shard), self.now());
+            reading.events.push(Event::ClusterView(self.seen_by(shard)));
+            self.take(&Input::Reading(reading));
+        }
         self.run(1);
     }
 }
@@ -221,7 +226,7 @@ fn sizes() -> KeySizes {
     KeySizes {
         rows: vec![
             ("strings_sizes".into(), bins(&[(0, 3), (256, 9_000), (512, 31_000), (1_048_576, 2)])),
-            ("hashes_items".into(), bins(&[(8, 4_100), (4_096, 1)])),
+            ("hashes_items".into(), bins(&[(8, 4_100), (8_192, 1)])),
         ],
     }
 }

@@ -2,7 +2,7 @@
 
 use headwater_engine::metric::{REDIS_EXPIRED, REDIS_KEYS, REDIS_KEYS_VOLATILE, Unit};
 use headwater_engine::quantity::show;
-use headwater_engine::reading::{Expiries, Scan};
+use headwater_engine::reading::{Expiries, Scan, ToCome};
 use headwater_engine::{Moment, Subject};
 use headwater_widgets::Progress;
 use ratatui::buffer::Buffer;
@@ -38,9 +38,6 @@ static ROWS: RowsOf<Second> = RowsOf {
     page: |_, _| vec![],
 };
 
-/// From this share on, keys that expire within one second are called a herd: what section 5 of the rules calls so.
-const HERD_SHARE: f64 = 0.05;
-
 /// One second in which keys of one shard expire.
 struct Second {
     id: String,
@@ -70,7 +67,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Second> {
     let mut rows = vec![];
     for (scan, expiries) in samples(looked) {
         let volatile = expiries.volatile();
-        let herd = expiries.herd().filter(|(_, share)| *share >= HERD_SHARE).map(|(second, _)| second.at);
+        let herd = expiries.herd_to_come(now).map(|(second, _)| second.at);
         rows.extend(expiries.seconds.iter().map(|second| Second {
             id: format!("{} {}", scan.shard, second.at.0),
             shard: scan.shard.clone(),
@@ -82,7 +79,8 @@ fn rows(looked: &Looked<'_>) -> Vec<Second> {
             is_herd: herd == Some(second.at),
         }));
     }
-    rows.sort_by_key(|row| row.at);
+    // What is still to come first, the soonest first.
+    rows.sort_by_key(|row| (row.at <= now, row.at));
     rows
 }
 
@@ -105,13 +103,19 @@ static COLUMNS: &[Column<Second>] = &[
             Cell::text(if row.is_herd { "herd" } else { "" })
         })
     },
-    text("herd", "the second with more than 5 % of all", Width::Cells(6), 1, |row| {
-        if row.is_herd {
-            Cell::text("herd").shown("! herd").colored(ColorRole::Suspect)
-        } else {
-            Cell::text("")
-        }
-    }),
+    text(
+        "herd",
+        "the second still to come in which a herd expires: more than 5 % of the keys that expire",
+        Width::Cells(6),
+        1,
+        |row| {
+            if row.is_herd {
+                Cell::text("herd").shown("! herd").colored(ColorRole::Suspect)
+            } else {
+                Cell::text("")
+            }
+        },
+    ),
     text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
         Cell::text(row.shard_name.as_str())
     }),
@@ -150,14 +154,22 @@ fn told(looked: &Looked<'_>) -> Sentences {
 /// What a sample says of a shard: how many keys expire, how many never do, and the herd.
 fn sampled(scan: &Scan, expiries: &Expiries, looked: &Looked<'_>) -> (String, ColorRole) {
     let count = |keys: u64| show(keys as f64, Unit::Count);
-    let herd = expiries.herd().filter(|(_, share)| *share >= HERD_SHARE);
-    let (forecast, role) = match herd {
-        Some((second, share)) => (
-            format!("! herd: {} of them at {} UTC", show(share, Unit::Ratio), second.at.clock()),
+    let share_words = |share: f64| show(share, Unit::Ratio);
+    let (forecast, role) = match expiries.to_come(looked.snapshot().at) {
+        ToCome::Herd { at, share } => (
+            format!("! herd to come: {} of them at {} UTC", share_words(share), at.clock()),
             ColorRole::Suspect,
         ),
-        None if expiries.volatile() == 0 => ("o none expires".to_owned(), ColorRole::Innocent),
-        None => ("o no second holds more than 5 % of them".to_owned(), ColorRole::Innocent),
+        _ if expiries.volatile() == 0 => ("o none expires".to_owned(), ColorRole::Innocent),
+        ToCome::Even { share, .. } => (
+            format!("o no herd to come: no second has more than {}", share_words(share)),
+            ColorRole::Innocent,
+        ),
+        ToCome::Passed => (
+            "? every second that was sampled has passed: a new scan tells more".to_owned(),
+            ColorRole::Unknown,
+        ),
+        ToCome::TooFew => ("? too few keys that expire to tell a herd".to_owned(), ColorRole::Unknown),
     };
     let text = format!(
         "{}: {forecast}; of {} sampled keys {} expire, {} never; {}",

@@ -38,6 +38,8 @@ struct Heat {
     name: String,
     slot: u16,
     method: KeyMethod,
+    /// The share that it is ordered by, of what the shard is short of where that is known.
+    ranked: Option<f64>,
     operations: Option<f64>,
     per_second: Option<f64>,
     cpu: Option<f64>,
@@ -45,14 +47,6 @@ struct Heat {
     frequency: Option<u64>,
     command: String,
     seconds: f64,
-}
-
-impl Heat {
-    /// What it is ordered by: work first, and bytes where nothing else is told.
-    fn heat(&self) -> Option<f64> {
-        let work = [self.operations, self.cpu].into_iter().flatten().max_by(f64::total_cmp);
-        work.or(self.bytes)
-    }
 }
 
 impl Row for Heat {
@@ -63,19 +57,21 @@ impl Row for Heat {
 
 fn rows(looked: &Looked<'_>) -> Vec<Heat> {
     let mut rows = vec![];
+    let short_of_bytes = looked.snapshot().short_of_bytes();
     for (search, _) in searches(looked) {
-        rows.extend(search.keys.iter().map(|key| of_key(search, key)));
-        rows.extend(search.slots.iter().map(|slot| of_slot(search, slot)));
+        let is_short = short_of_bytes.contains(&search.shard);
+        rows.extend(search.keys.iter().map(|key| of_key(search, key, is_short)));
+        rows.extend(search.slots.iter().map(|slot| of_slot(search, slot, is_short)));
     }
     // What can tell shares first, the hottest first; of the others their own order, the greatest counter first.
     rows.sort_by(|one, other| {
-        let shares = other.heat().unwrap_or(-1.0).total_cmp(&one.heat().unwrap_or(-1.0));
+        let shares = other.ranked.unwrap_or(-1.0).total_cmp(&one.ranked.unwrap_or(-1.0));
         shares.then(other.frequency.cmp(&one.frequency))
     });
     rows
 }
 
-fn of_key(search: &HotSearch, key: &KeyHeat) -> Heat {
+fn of_key(search: &HotSearch, key: &KeyHeat, is_short_of_bytes: bool) -> Heat {
     Heat {
         id: format!("{} {} {}", search.shard, search.method.row().name, key.key),
         shard: search.shard.clone(),
@@ -84,6 +80,7 @@ fn of_key(search: &HotSearch, key: &KeyHeat) -> Heat {
         name: key.key.to_string(),
         slot: key.slot,
         method: search.method,
+        ranked: key.share(is_short_of_bytes).map(|(share, _)| share),
         operations: key.operations_share,
         per_second: key.per_second,
         cpu: key.cpu_share,
@@ -94,7 +91,7 @@ fn of_key(search: &HotSearch, key: &KeyHeat) -> Heat {
     }
 }
 
-fn of_slot(search: &HotSearch, slot: &SlotHeat) -> Heat {
+fn of_slot(search: &HotSearch, slot: &SlotHeat, is_short_of_bytes: bool) -> Heat {
     let keys = if slot.keys == 1 { "key" } else { "keys" };
     Heat {
         id: format!("{} {} slot {}", search.shard, search.method.row().name, slot.slot),
@@ -104,6 +101,7 @@ fn of_slot(search: &HotSearch, slot: &SlotHeat) -> Heat {
         name: format!("(slot {}, {} {keys})", slot.slot, show(slot.keys as f64, Unit::Count)),
         slot: slot.slot,
         method: search.method,
+        ranked: slot.share(is_short_of_bytes).map(|(share, _)| share),
         operations: None,
         per_second: None,
         cpu: slot.cpu_share,
@@ -200,11 +198,16 @@ fn told(looked: &Looked<'_>) -> Sentences {
     told
 }
 
-/// What rules say of a hot key on what is looked at, whether they can name it or not.
+/// What the rule for hot keys says of what is looked at while it fires, whether it can name one or not; also where
+/// another cause explains it and is accused in its place.
 fn likely(looked: &Looked<'_>) -> Sentences {
-    let suspects = looked.snapshot().report.suspects.iter();
-    let of_hot = suspects.filter(|suspect| suspect.rule == "hot-key" && looked.includes(&suspect.subject));
-    of_hot.map(|suspect| (suspect.sentence.clone(), ColorRole::Heading)).collect()
+    let rules = looked.snapshot().rules.iter();
+    let fires = rules.filter(|rule| rule.rule == "hot-key" && rule.state == "firing");
+    let told = fires.filter(|rule| looked.includes(&rule.subject)).map(|rule| {
+        let shard = if looked.of.is_some() { String::new() } else { format!("{}: ", rule.subject) };
+        (format!("{shard}{}", rule.detail), ColorRole::Heading)
+    });
+    told.collect()
 }
 
 /// Why no key is named, and what would name one.

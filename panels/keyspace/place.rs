@@ -1,9 +1,9 @@
 //! Where keys live: those that were typed in, else those that are accused; and whether they share a slot or a shard.
 
 use headwater_engine::metric::Unit;
-use headwater_engine::reading::{Shard, Topology};
+use headwater_engine::reading::{ClusterView, Shard, Topology};
 use headwater_engine::slot::{SLOTS, hash_tag, slot_of};
-use headwater_engine::{Snapshot, Subject};
+use headwater_engine::{RemoteText, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
 use super::seen::short;
@@ -106,6 +106,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Placed> {
     let keys = keys(looked);
     let mut rows = vec![];
     for topology in topologies {
+        let views = snapshot.views_of(&topology.cluster);
         let mut first: Option<(Option<u16>, Option<Subject>)> = None;
         for (key, why) in &keys {
             let slot = bytes_of(key).map(|bytes| slot_of(&bytes)).filter(|_| topology.clustered);
@@ -125,7 +126,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Placed> {
                 node: node.and_then(|node| node.subject.address()).unwrap_or_default().to_owned(),
                 shard: place.1.clone(),
                 beside,
-                moving: slot.map(|slot| moving(snapshot, &topology.cluster, slot)).unwrap_or_default(),
+                moving: slot.map(|slot| moving(&views, slot)).unwrap_or_default(),
             });
             first.get_or_insert(place);
         }
@@ -157,19 +158,19 @@ fn beside(
     }
 }
 
-/// What nodes say of a slot that is on its way or that nobody holds.
-fn moving(snapshot: &Snapshot, cluster: &Subject, slot: u16) -> String {
-    let views = || snapshot.views.iter().map(|(_, view)| view).filter(|view| cluster.contains(&view.node));
-    let to = views().find_map(|view| Some((view, view.migrating.iter().find(|(one, _)| *one == slot)?)));
-    if let Some((view, (_, to))) = to {
-        return format!("! migrating from {} to {to}", view.node.address().unwrap_or_default());
+/// What nodes say of a slot that is on its way, or that nobody holds: that alone is marked.
+fn moving(views: &[&ClusterView], slot: u16) -> String {
+    let of = |moved: &[(u16, RemoteText)]| {
+        moved.iter().find(|(one, _)| *one == slot).map(|(_, other)| other.to_string())
+    };
+    if let Some((view, to)) = views.iter().find_map(|view| Some((view, of(&view.migrating)?))) {
+        return format!("migrating from {} to {to}", view.node.address().unwrap_or_default());
     }
-    let from = views().find_map(|view| Some((view, view.importing.iter().find(|(one, _)| *one == slot)?)));
-    if let Some((view, (_, from))) = from {
-        return format!("! importing from {from} to {}", view.node.address().unwrap_or_default());
+    if let Some((view, from)) = views.iter().find_map(|view| Some((view, of(&view.importing)?))) {
+        return format!("importing from {from} to {}", view.node.address().unwrap_or_default());
     }
     let is_uncovered = |(from, to): &(u16, u16)| (*from..=*to).contains(&slot);
-    if views().any(|view| view.uncovered.iter().any(is_uncovered)) {
+    if views.iter().any(|view| view.uncovered.iter().any(is_uncovered)) {
         return "! uncovered: no node answers for it".to_owned();
     }
     String::new()
@@ -195,7 +196,8 @@ static COLUMNS: &[Column<Placed>] = &[
         1,
         |row| match row.moving.as_str() {
             "" => Cell::text("").shown("-").colored(ColorRole::Faint),
-            moving => Cell::text(moving).colored(ColorRole::Suspect),
+            moving if moving.starts_with('!') => Cell::text(moving).colored(ColorRole::Suspect),
+            moving => Cell::text(moving).colored(ColorRole::Heading),
         },
     ),
     text("node", "the address of the shard's primary", Width::Cells(21), 2, |row| {
@@ -208,8 +210,7 @@ fn words(row: &Placed) -> String {
     let slot = row.slot.map(|slot| format!("slot {slot} of {SLOTS}, ")).unwrap_or_default();
     let shard =
         row.shard.as_ref().map_or_else(|| format!("no shard of {}", row.cluster), ToString::to_string);
-    let tag = bytes_of(&row.key)
-        .and_then(|bytes| Some(headwater_engine::RemoteText::from_bytes(hash_tag(&bytes)?)));
+    let tag = bytes_of(&row.key).and_then(|bytes| Some(RemoteText::from_bytes(hash_tag(&bytes)?)));
     let tag = tag.map(|tag| format!(", by its tag {{{tag}}}")).unwrap_or_default();
     let moving = if row.moving.is_empty() { String::new() } else { format!("; {}", row.moving) };
     format!("{}: {slot}{shard} {}{tag}; {}{moving}; {}", row.key, row.node, row.beside, row.why)
@@ -277,7 +278,6 @@ fn empty(looked: &Looked<'_>) -> Sentences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_engine::RemoteText;
 
     #[test]
     fn a_key_as_it_is_written_gives_its_bytes_back() {

@@ -3,7 +3,6 @@
 use headwater_engine::metric::{Metric, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, Unit};
 use headwater_engine::quantity::show;
 use headwater_engine::reading::{HotSearch, Scan, ScanState};
-use headwater_engine::report::Verdict;
 use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::pane::{Looked, Sentences};
@@ -157,12 +156,6 @@ pub(super) fn own_words(looked: &Looked<'_>) -> Option<(String, ColorRole)> {
         hits.unwrap_or_default()
     );
     Some((text, ColorRole::Faint))
-}
-
-/// How a shard was judged.
-pub(super) fn verdict_of(snapshot: &Snapshot, shard: &Subject) -> Verdict {
-    let row = snapshot.report.verdicts.iter().find(|row| row.subject == *shard);
-    row.map_or(Verdict::Unknown, |row| row.verdict)
 }
 
 /// A place of words in which a key stands on the screen.

@@ -1,14 +1,16 @@
 //! The list of shards with what is known of the keys of each.
 
+use std::collections::BTreeMap;
+
 use headwater_engine::metric::{REDIS_KEYS, Unit};
 use headwater_engine::quantity::show;
-use headwater_engine::reading::{HotSearch, KeyHeat, Scan};
+use headwater_engine::reading::{HotSearch, KeyHeat, Scan, ShareOf};
 use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, own_words, search_share, short, verdict_of};
+use super::seen::{age_words, own_words, search_share, short};
 use crate::action::Action;
 use crate::big_key_scan::share;
 use crate::palette::{ColorRole, glyph_of, role_of};
@@ -37,6 +39,9 @@ static ROWS: RowsOf<ShardKeys> = RowsOf {
     page: |_, _| vec![],
 };
 
+/// The hottest key of a shard, with its share and what that is of.
+type Hottest = (Option<(f64, ShareOf)>, String);
+
 /// What is known of the keys of one shard.
 struct ShardKeys {
     shard: Subject,
@@ -45,7 +50,7 @@ struct ShardKeys {
     verdict: Verdict,
     keys: Option<f64>,
     biggest: Option<(u64, String)>,
-    hottest: Option<(Option<f64>, String)>,
+    hottest: Option<Hottest>,
     herd: Option<(Moment, f64)>,
     looked: String,
 }
@@ -62,17 +67,17 @@ impl Row for ShardKeys {
 
 fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
     let snapshot = looked.snapshot();
+    // One map of each for all rows: a fleet has a thousand shards.
+    let scans = dated(&snapshot.scans, &snapshot.scanned_at, |scan: &Scan| &scan.shard);
+    let searches = dated(&snapshot.searches, &snapshot.searched_at, |search: &HotSearch| &search.shard);
+    let short_of_bytes = snapshot.short_of_bytes();
+    let verdicts: BTreeMap<&Subject, Verdict> =
+        snapshot.report.verdicts.iter().map(|row| (&row.subject, row.verdict)).collect();
     let mut rows = vec![];
     for (group, topology) in snapshot.topologies.iter().enumerate() {
         for shard in topology.shards.iter().filter(|shard| looked.includes(&shard.subject)) {
-            let scan =
-                dated(&snapshot.scans, &snapshot.scanned_at, |scan: &Scan| &scan.shard, &shard.subject);
-            let searches: Vec<(&HotSearch, Moment)> = dated(
-                &snapshot.searches,
-                &snapshot.searched_at,
-                |search: &HotSearch| &search.shard,
-                &shard.subject,
-            );
+            let scan = scans.get(&shard.subject).map_or(&[][..], Vec::as_slice);
+            let searches = searches.get(&shard.subject).map_or(&[][..], Vec::as_slice);
             let scan = scan.first().copied();
             let node = shard.nodes.iter().find(|node| node.primary);
             let keys = node.and_then(|node| snapshot.present(&node.subject, REDIS_KEYS, None));
@@ -80,41 +85,44 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
                 shard: shard.subject.clone(),
                 group,
                 name: short(&shard.subject),
-                verdict: verdict_of(snapshot, &shard.subject),
+                verdict: verdicts.get(&shard.subject).copied().unwrap_or(Verdict::Unknown),
                 keys: keys.map(|seen| seen.value),
                 biggest: scan
                     .and_then(|(scan, _)| scan.biggest.first())
                     .map(|key| (key.bytes, key.key.to_string())),
-                hottest: hottest(&searches),
+                hottest: hottest(searches, short_of_bytes.contains(&shard.subject)),
                 herd: scan
                     .and_then(|(scan, _)| scan.expiries.as_ref())
-                    .and_then(|expiries| expiries.herd())
+                    .and_then(|expiries| expiries.herd_to_come(snapshot.at))
                     .map(|(second, share)| (second.at, share)),
-                looked: looked_words(scan, &searches, snapshot),
+                looked: looked_words(scan, searches, snapshot),
             });
         }
     }
     rows
 }
 
+/// What was told of each shard, with when.
 fn dated<'a, T>(
     all: &'a [T],
     told_at: &[Moment],
     shard_of: impl Fn(&T) -> &Subject,
-    shard: &Subject,
-) -> Vec<(&'a T, Moment)> {
-    let dated = all.iter().zip(told_at.iter().copied());
-    dated.filter(|(one, _)| shard_of(one) == shard).collect()
+) -> BTreeMap<&'a Subject, Vec<(&'a T, Moment)>> {
+    let mut dated: BTreeMap<&Subject, Vec<(&T, Moment)>> = BTreeMap::new();
+    for (one, at) in all.iter().zip(told_at) {
+        dated.entry(shard_of(one)).or_default().push((one, *at));
+    }
+    dated
 }
 
-/// The key with the greatest share of operations, or else of CPU or bytes; where no search can tell shares, the first of one that can tell the order.
-fn hottest(searches: &[(&HotSearch, Moment)]) -> Option<(Option<f64>, String)> {
+/// The key with the greatest share of what counts, with the share and its word; where no search can tell shares, the
+/// first of one that can tell the order.
+fn hottest(searches: &[(&HotSearch, Moment)], is_short_of_bytes: bool) -> Option<Hottest> {
     let keys = || searches.iter().flat_map(|(search, _)| &search.keys);
-    let told = |key: &KeyHeat| key.operations_share.or(key.cpu_share).or(key.bytes_share);
-    let share = |key: &KeyHeat| told(key).unwrap_or(-1.0);
+    let share = |key: &KeyHeat| key.share(is_short_of_bytes).map_or(-1.0, |(share, _)| share);
     // Of equal ones the first is hottest, and the last would be taken.
     let most = keys().rev().max_by(|one, other| share(one).total_cmp(&share(other)))?;
-    Some((told(most), most.key.to_string()))
+    Some((most.share(is_short_of_bytes), most.key.to_string()))
 }
 
 /// How far what runs has come, else how old what was found is.
@@ -158,7 +166,7 @@ static COLUMNS: &[Column<ShardKeys>] = &[
         "the greatest share of its shard's operations, or else CPU or bytes, that a key has; nothing where no search could say",
         6,
         1,
-        |row| Cell::number(row.hottest.as_ref().and_then(|(share, _)| *share)),
+        |row| Cell::number(row.hottest.as_ref().and_then(|(share, _)| share.map(|(share, _)| share))),
     ),
     text("hottest", "the hottest key that a search found", Width::Cells(16), 1, |row| {
         named(row.hottest.as_ref().map(|(_, key)| key))
@@ -168,13 +176,13 @@ static COLUMNS: &[Column<ShardKeys>] = &[
         ..number(
             "herd",
             Unit::Ratio,
-            "the greatest share of expiring keys that expire within one second",
+            "the share of the keys that expire that a herd still to come has; nothing where none is seen to come",
             6,
             2,
             |row| Cell::number(row.herd.map(|(_, share)| share)),
         )
     },
-    text("at", "the second in which they expire, UTC", Width::Cells(8), 4, |row| {
+    text("at", "the second in which that herd expires, UTC", Width::Cells(8), 4, |row| {
         row.herd.map_or_else(|| Cell::text("").shown("-"), |(at, _)| Cell::text(at.clock()))
     }),
     text("looked", "how old what is known is, or how far what runs has come", Width::Cells(11), 2, |row| {
@@ -192,7 +200,9 @@ fn words(row: &ShardKeys) -> String {
         None => "no scan yet".to_owned(),
     };
     let hottest = match &row.hottest {
-        Some((Some(share), key)) => format!("hottest {key}, {} of its work", show(*share, Unit::Ratio)),
+        Some((Some((share, of)), key)) => {
+            format!("hottest {key}, {} of {}", show(*share, Unit::Ratio), of.word())
+        }
         Some((None, key)) => format!("hottest {key}, share not known"),
         None => "no search for hot keys yet".to_owned(),
     };

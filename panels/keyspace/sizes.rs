@@ -1,8 +1,11 @@
 //! How many keys there are of which size, as servers count them themselves: it costs nothing, and names no key.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::reading::{KeySizes, SizeBin};
+use headwater_engine::rules::{Limits, by_id};
 use headwater_engine::{Snapshot, Subject};
 use headwater_widgets::Progress;
 use ratatui::buffer::Buffer;
@@ -40,13 +43,19 @@ static ROWS: RowsOf<Bin> = RowsOf {
     page: |_, _| vec![],
 };
 
-/// Sizes from which keys are called big: what the rules say by default.
-const BIG_BYTES: u64 = 512 * 1024;
-const BIG_ITEMS: u64 = 4_096;
+/// Endings of the names of the server's rows, with the unit of their bins and the limit of the rule for big keys.
+const MEASURES: &[(&str, Unit, &str)] =
+    &[("_sizes", Unit::Bytes, "bytes"), ("_items", Unit::Count, "elements")];
 
-/// Endings of the names of the server's rows, with the unit of their bins.
-const MEASURES: &[(&str, Unit, u64)] =
-    &[("_sizes", Unit::Bytes, BIG_BYTES), ("_items", Unit::Count, BIG_ITEMS)];
+/// The rule that says from when on a key is big.
+const BIG_KEY: &str = "big-key";
+
+/// The smallest bin of which all keys are big by the rule's limit: bins begin at powers of two.
+fn least_big(looked: &Looked<'_>, shard: &Subject, limit: &str) -> u64 {
+    let Some(rule) = by_id(BIG_KEY) else { return u64::MAX };
+    let limits = Limits { rule, settings: &looked.snapshot().settings, subject: shard };
+    (limits.of(limit).ceil() as u64).checked_next_power_of_two().unwrap_or(u64::MAX)
+}
 
 /// One bin of one type on one shard.
 struct Bin {
@@ -73,26 +82,28 @@ impl Row for Bin {
 fn counted<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Subject, &'a KeySizes)> {
     let snapshot: &'a Snapshot = looked.snapshot();
     let of = looked.of;
+    let known: BTreeMap<&Subject, &KeySizes> =
+        snapshot.key_sizes.iter().map(|(node, sizes)| (node, sizes)).collect();
     let shards = snapshot.topologies.iter().flat_map(|topology| &topology.shards);
-    shards.filter(move |shard| of.is_none_or(|of| *of == shard.subject)).filter_map(|shard| {
-        let sizes = |node: &Subject| snapshot.key_sizes.iter().find(|(known, _)| known == node);
-        let (_, sizes) = shard.nodes.iter().find_map(|node| sizes(&node.subject))?;
-        Some((&shard.subject, sizes))
+    shards.filter(move |shard| of.is_none_or(|of| *of == shard.subject)).filter_map(move |shard| {
+        let sizes = |node: &Subject| known.get(node).copied();
+        Some((&shard.subject, shard.nodes.iter().find_map(|node| sizes(&node.subject))?))
     })
 }
 
-/// The type and the measure of a row as the server names it.
-fn measure(name: &str) -> (&str, Unit, u64) {
+/// The type, the unit and the limit of a row as the server names it.
+fn measure(name: &str) -> (&str, Unit, &'static str) {
     let found =
-        MEASURES.iter().find_map(|(ending, unit, big)| Some((name.strip_suffix(ending)?, *unit, *big)));
-    found.unwrap_or((name, Unit::Count, BIG_ITEMS))
+        MEASURES.iter().find_map(|(ending, unit, limit)| Some((name.strip_suffix(ending)?, *unit, *limit)));
+    found.unwrap_or((name, Unit::Count, "elements"))
 }
 
 fn rows(looked: &Looked<'_>) -> Vec<Bin> {
     let mut rows = vec![];
     for (shard, sizes) in counted(looked) {
         for (name, bins) in &sizes.rows {
-            let (kind, unit, big) = measure(name.as_str());
+            let (kind, unit, limit) = measure(name.as_str());
+            let big = least_big(looked, shard, limit);
             let all: u64 = bins.iter().map(|bin| bin.keys).sum();
             rows.extend(bins.iter().filter(|bin| bin.keys > 0).map(|bin| Bin {
                 id: format!("{shard} {name} {}", bin.from),
@@ -154,7 +165,7 @@ static COLUMNS: &[Column<Bin>] = &[
             Cell::text(if row.is_big { "big" } else { "" })
         })
     },
-    text("big", "whether that is big by default", Width::Cells(5), 1, |row| {
+    text("big", "whether the rule for big keys calls all of them big", Width::Cells(5), 1, |row| {
         if row.is_big { Cell::text("big").shown("! big").colored(ColorRole::Suspect) } else { Cell::text("") }
     }),
     text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
@@ -183,23 +194,27 @@ fn words(row: &Bin) -> String {
 
 /// How many keys are big by what servers count themselves; `None` where none counts.
 pub(super) fn biggest_words(looked: &Looked<'_>) -> Option<String> {
-    let mut has_any = false;
     let mut big = 0;
-    for (_, sizes) in counted(looked) {
-        has_any = true;
+    let mut limits = BTreeSet::new();
+    for (shard, sizes) in counted(looked) {
+        limits.insert([least_big(looked, shard, "bytes"), least_big(looked, shard, "elements")]);
         for (name, bins) in &sizes.rows {
-            let (_, _, least) = measure(name.as_str());
+            let least = least_big(looked, shard, measure(name.as_str()).2);
             big += bins.iter().filter(|bin: &&SizeBin| bin.from >= least).map(|bin| bin.keys).sum::<u64>();
         }
     }
-    has_any.then(|| {
-        let count = show(big as f64, Unit::Count);
-        let keys =
-            if big == 1 { "key of 512 KiB or 4096 elements" } else { "keys of 512 KiB or 4096 elements" };
-        format!(
-            "free, counted by the servers (INFO keysizes): {count} {keys} and more; it does not name them"
-        )
-    })
+    let limits: Vec<[u64; 2]> = limits.into_iter().collect();
+    let count = show(big as f64, Unit::Count);
+    let keys = if big == 1 { "key" } else { "keys" };
+    let words = match limits.as_slice() {
+        [] => return None,
+        [[bytes, elements]] => {
+            let kib = show(*bytes as f64, Unit::Bytes);
+            format!("{count} {keys} of {kib} or {elements} elements and more")
+        }
+        _ => format!("{count} big {keys}, by the limits of each deployment"),
+    };
+    Some(format!("free, counted by the servers (INFO keysizes): {words}; it does not name them"))
 }
 
 fn empty(looked: &Looked<'_>) -> Sentences {

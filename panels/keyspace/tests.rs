@@ -1,4 +1,4 @@
-use headwater_engine::reading::{KeyMethod, ScanState};
+use headwater_engine::reading::{Event, Expiries, Input, KeyMethod, Reading, ScanState};
 use headwater_widgets::Glyphs;
 
 use headwater_engine::Snapshot;
@@ -178,7 +178,6 @@ fn every_size_can_be_drawn_in_every_view() {
 
 #[test]
 fn a_sample_in_which_nothing_expires_is_an_answer() {
-    use headwater_engine::reading::{Event, Expiries, Input, Reading};
     let mut world = World::new();
     world.run(10);
     let (now, shard) = (world.now(), subject("redis/features#2"));
@@ -194,4 +193,82 @@ fn a_sample_in_which_nothing_expires_is_an_answer() {
     let drawn = stage.go("ttl").drawn(100, 20);
     assert!(drawn.contains("o none expires; of 200 sampled keys 0 expire, 200 never"), "{drawn}");
     assert!(!drawn.contains("no expiry of keys is known"), "{drawn}");
+}
+
+/// A snapshot in which a rule fires on shard 2, whoever is accused.
+fn firing(snapshot: &Snapshot, rule: &'static str, detail: &str) -> Snapshot {
+    use headwater_engine::snapshot::RuleState;
+    let state = RuleState {
+        rule,
+        subject: subject("redis/features#2"),
+        state: "firing",
+        detail: detail.into(),
+        is_blind: false,
+    };
+    Snapshot { rules: [state].into(), ..snapshot.clone() }
+}
+
+#[test]
+fn a_hot_key_that_is_likely_is_told_whoever_is_accused_in_its_place() {
+    let mut world = World::new();
+    world.run(10);
+    let says = "a hot key is likely: 3x the commands of the others";
+    let snapshot = firing(&world.snapshot(), "hot-key", says);
+    let mut stage = Stage::on(&snapshot);
+    assert!(stage.go("hot").drawn(100, 20).contains(&format!("redis/features#2: {says}")));
+    stage.panel.open(&subject("redis/features#2"));
+    let drawn = stage.go("hot").drawn(100, 20);
+    assert!(drawn.contains(says) && !drawn.contains("no search for hot keys has named"), "{drawn}");
+}
+
+#[test]
+fn of_a_full_link_the_share_of_bytes_counts() {
+    let snapshot = finished();
+    let mut stage = Stage::on(&snapshot);
+    assert!(stage.go("shards").drawn(120, 20).contains("62 % item:feat:55"));
+    let snapshot = firing(&snapshot, "shard-bandwidth", "95 % of its link");
+    let mut stage = Stage::on(&snapshot);
+    let drawn = stage.go("shards").drawn(120, 20);
+    assert!(drawn.contains("93 % user:profile:88"), "{drawn}");
+}
+
+#[test]
+fn a_herd_that_has_passed_is_none_to_come() {
+    let mut world = World::new();
+    world.run(10);
+    let (now, shard) = (world.now(), subject("redis/features#2"));
+    let mut reading = Reading::new(shard.clone(), now);
+    let sampled = now - std::time::Duration::from_secs(800);
+    reading.events.push(Event::Scan(crate::example::scan(ScanState::Complete, sampled)));
+    world.take(&Input::Reading(reading));
+    world.run(1);
+    let snapshot = world.snapshot();
+    let mut stage = Stage::on(&snapshot);
+    let shards = stage.go("shards").drawn(140, 20);
+    assert!(!shards.contains("62 % 1"), "{shards}");
+    stage.panel.open(&shard);
+    let drawn = stage.go("ttl").drawn(100, 24);
+    assert!(
+        drawn.contains("o no herd to come: no second has more than") && !drawn.contains("! herd"),
+        "{drawn}"
+    );
+    let next = (sampled + std::time::Duration::from_secs(1_200)).clock();
+    let [to_come, passed] = [next.as_str(), "passed"].map(|word| drawn.find(word));
+    assert!(to_come.is_some() && passed.is_some() && to_come < passed, "{drawn}");
+}
+
+#[test]
+fn keys_are_big_from_the_limits_of_the_rule_on() {
+    let mut world = World::with(|settings| {
+        settings.thresholds.insert("big-key".to_owned(), [("elements".to_owned(), 10_000.0)].into());
+    });
+    world.run(10);
+    world.know_keys(ScanState::Complete, ScanState::Complete);
+    world.run(1);
+    let snapshot = world.snapshot();
+    let drawn = Stage::on(&snapshot).go("sizes").drawn(120, 20);
+    assert!(drawn.contains("6 keys of 524 kB or 16384 elements and more"), "{drawn}");
+    let snapshot = finished();
+    let drawn = Stage::on(&snapshot).go("sizes").drawn(120, 20);
+    assert!(drawn.contains("9 keys of 524 kB or 8192 elements and more"), "{drawn}");
 }

@@ -1,6 +1,6 @@
 //! Two shards beside each other: every number of both and how many times the one is the other.
 
-use headwater_engine::metric::{Metric, REDIS_COMMAND_TIME, REDIS_ERRORS, Unit};
+use headwater_engine::metric::{Bad, Metric, REDIS_COMMAND_TIME, REDIS_ERRORS, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::reading::Shard;
 use headwater_engine::wording::verdict_word;
@@ -30,6 +30,8 @@ pub(super) struct Pair {
     texts: [String; 2],
     /// Whether it says yes or no, so that there is no ratio.
     is_flag: bool,
+    /// Which way is worse.
+    bad: Bad,
 }
 
 impl Row for Pair {
@@ -38,19 +40,23 @@ impl Row for Pair {
     }
 }
 
-/// From this ratio on, one of two numbers is marked as the greater.
+/// From this ratio on, one of two numbers is marked: the worse one, or the greater where neither way is worse.
 const DIFFERS: f64 = 2.0;
+
+/// What the two are called.
+const SIDES: [&str; 2] = ["A", "B"];
 
 impl Pair {
     fn new(
         section: &'static str,
         name: impl Into<String>,
+        bad: Bad,
         values: [Option<f64>; 2],
         show: impl Fn(f64) -> String,
     ) -> Self {
         let name = name.into();
         let texts = values.map(|value| value.map_or_else(|| "-".to_owned(), &show));
-        Self { id: format!("{section} {name}"), section, name, values, texts, is_flag: false }
+        Self { id: format!("{section} {name}"), section, name, values, texts, is_flag: false, bad }
     }
 
     fn ratio(&self) -> Option<f64> {
@@ -58,15 +64,28 @@ impl Pair {
         (other > 0.0 && !self.is_flag).then_some(one / other)
     }
 
-    /// Which of the two is greater by far, or that they differ; nothing where they are alike or one is not known.
-    fn difference(&self) -> Option<&'static str> {
+    /// The side whose number is greater by far, or says yes where the other says no; nothing where they are alike or
+    /// one is not known.
+    fn greater(&self) -> Option<usize> {
         let [Some(one), Some(other)] = self.values else { return None };
+        let differs = if self.is_flag { self.texts[0] != self.texts[1] } else { true };
+        let times = if self.is_flag { 1.0 } else { DIFFERS };
         match () {
-            () if self.is_flag => (self.texts[0] != self.texts[1]).then_some("differs"),
-            () if one > 0.0 && one >= other * DIFFERS => Some("A"),
-            () if other > 0.0 && other >= one * DIFFERS => Some("B"),
+            () if !differs => None,
+            () if one > 0.0 && one >= other * times => Some(0),
+            () if other > 0.0 && other >= one * times => Some(1),
             () => None,
         }
+    }
+
+    /// The side that is marked, with how: the worse one as a suspect, or the greater where neither way is worse.
+    fn marked(&self) -> Option<(usize, ColorRole)> {
+        let greater = self.greater()?;
+        Some(match self.bad {
+            Bad::High => (greater, ColorRole::Suspect),
+            Bad::Low => (1 - greater, ColorRole::Suspect),
+            Bad::Neither => (greater, ColorRole::Heading),
+        })
     }
 
     /// `time to answer 41 ms and 0.7 ms, 59x`.
@@ -77,11 +96,10 @@ impl Pair {
 
     fn side(&self, side: usize) -> Cell<'_> {
         let cell = Cell::number(self.values[side]).shown(self.texts[side].as_str());
-        let is_greater = self.difference() == Some(["A", "B"][side]);
-        match self.values[side] {
-            None => cell.colored(ColorRole::Unknown),
-            Some(_) if is_greater => cell.colored(ColorRole::Suspect),
-            Some(_) => cell,
+        match (self.values[side], self.marked()) {
+            (None, _) => cell.colored(ColorRole::Unknown),
+            (Some(_), Some((marked, role))) if marked == side => cell.colored(role),
+            (Some(_), _) => cell,
         }
     }
 }
@@ -111,12 +129,14 @@ pub(super) static COLUMNS: &[Column<Pair>] = &[
     },
     text(
         "differs",
-        "which is at least twice the other, or that yes and no differ",
+        "where one is at least twice the other or yes and no differ: the worse with a mark, else the greater",
         Width::Cells(9),
         0,
-        |pair| match pair.difference() {
-            Some("differs") => Cell::text("differs").shown("! differs").colored(ColorRole::Suspect),
-            Some(greater) => Cell::text(greater).shown(format!("! {greater}")).colored(ColorRole::Suspect),
+        |pair| match pair.marked() {
+            Some((side, ColorRole::Suspect)) => {
+                Cell::text(SIDES[side]).shown(format!("! {}", SIDES[side])).colored(ColorRole::Suspect)
+            }
+            Some((side, role)) => Cell::text(SIDES[side]).shown(format!("  {}", SIDES[side])).colored(role),
             None => Cell::text(""),
         },
     ),
@@ -136,7 +156,7 @@ pub(super) fn pairs(snapshot: &Snapshot, one: &Subject, other: &Subject) -> Vec<
     let mut pairs: Vec<Pair> = usable
         .map(|lens| {
             let values = lined.map(|line| line.and_then(|line| line.through(lens)));
-            Pair::new("load", lens.name, values, |value| show(value, lens.unit))
+            Pair::new("load", lens.name, lens.bad(), values, |value| show(value, lens.unit))
         })
         .collect();
     let shards = both.map(|subject| shard_of(snapshot, subject));
@@ -147,7 +167,7 @@ pub(super) fn pairs(snapshot: &Snapshot, one: &Subject, other: &Subject) -> Vec<
         let values = shards.map(|shard| fact.value(snapshot, shard?));
         Pair {
             is_flag: fact.is_flag(),
-            ..Pair::new(fact.section, fact.name, values, |value| fact.show(value))
+            ..Pair::new(fact.section, fact.name, fact.bad, values, |value| fact.show(value))
         }
     }));
     pairs.retain(|pair| pair.section == "load" || pair.values.iter().any(Option::is_some));
@@ -176,7 +196,9 @@ fn pairs_of_parts(
     };
     let pair = |part: &RemoteText| {
         let values = nodes.map(|node| value(node, part));
-        Pair::new(section, format!("{words} {part}"), values, |value| show(value, metric.row().unit))
+        Pair::new(section, format!("{words} {part}"), metric.row().bad, values, |value| {
+            show(value, metric.row().unit)
+        })
     };
     named.into_iter().map(pair).collect()
 }
@@ -224,5 +246,21 @@ impl Shards {
         }
         let rows = pairs(snapshot, one, other);
         self.pairs.draw(&rows, view, rest, buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worse_side_is_marked_and_the_greater_one_where_neither_is_worse() {
+        let pair = |bad, values: [f64; 2]| {
+            Pair::new("keys", "number", bad, values.map(Some), |value| show(value, Unit::Ratio)).marked()
+        };
+        assert_eq!(pair(Bad::High, [0.98, 0.4]), Some((0, ColorRole::Suspect)));
+        assert_eq!(pair(Bad::Low, [0.98, 0.4]), Some((1, ColorRole::Suspect)));
+        assert_eq!(pair(Bad::Neither, [0.98, 0.4]), Some((0, ColorRole::Heading)));
+        assert_eq!(pair(Bad::Low, [0.5, 0.4]), None);
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Fact {
     /// What 0 and 1 mean, where it is no quantity.
     flag: Option<[&'static str; 2]>,
     worry: Worry,
+    /// Which way of two shards is the worse.
+    pub(super) bad: Bad,
 }
 
 /// The present numbers of a node.
@@ -48,7 +50,16 @@ const fn fact(
     unit: Unit,
     of: fn(&Numbers<'_>) -> Option<f64>,
 ) -> Fact {
-    Fact { section, name, unit, of, whose: Whose::Primary, flag: None, worry: Worry::Never }
+    Fact {
+        section,
+        name,
+        unit,
+        of,
+        whose: Whose::Primary,
+        flag: None,
+        worry: Worry::Never,
+        bad: Bad::Neither,
+    }
 }
 
 impl Fact {
@@ -60,8 +71,24 @@ impl Fact {
         Self { flag: Some([no, yes]), ..self }
     }
 
+    /// Marks what is wrong at any time: whoever is seen so has failed somebody.
     const fn worry(self, worry: Worry) -> Self {
-        Self { worry, ..self }
+        let bad = match worry {
+            Worry::Never => self.bad,
+            Worry::AboveZero => Bad::High,
+            Worry::Zero => Bad::Low,
+        };
+        Self { worry, bad, ..self }
+    }
+
+    /// More is worse.
+    const fn high(self) -> Self {
+        Self { bad: Bad::High, ..self }
+    }
+
+    /// Less is worse.
+    const fn low(self) -> Self {
+        Self { bad: Bad::Low, ..self }
     }
 
     /// The present number of a shard; `None` where nobody tells it or it is stale.
@@ -119,33 +146,33 @@ fn hit_ratio(of: &Numbers<'_>) -> Option<f64> {
 
 /// Every fact, section by section, the section that matters most in an incident first.
 pub(super) static FACTS: &[Fact] = &[
-    fact("clients", "connected", Unit::Count, |of| of(REDIS_CLIENTS)),
+    fact("clients", "connected", Unit::Count, |of| of(REDIS_CLIENTS)).high(),
     fact("clients", "limit", Unit::Count, |of| of(REDIS_CLIENTS_MAX)),
-    fact("clients", "of the limit", Unit::Ratio, |of| share(of(REDIS_CLIENTS), of(REDIS_CLIENTS_MAX))),
+    fact("clients", "of the limit", Unit::Ratio, |of| share(of(REDIS_CLIENTS), of(REDIS_CLIENTS_MAX))).high(),
     fact("clients", "refused", Unit::PerSecond, |of| of(REDIS_REJECTED)).worry(Worry::AboveZero),
-    fact("clients", "new", Unit::PerSecond, |of| of(REDIS_CONNECTIONS)),
-    fact("clients", "blocked", Unit::Count, |of| of(REDIS_CLIENTS_BLOCKED)),
-    fact("memory", "used", Unit::Bytes, |of| of(REDIS_MEMORY)),
+    fact("clients", "new", Unit::PerSecond, |of| of(REDIS_CONNECTIONS)).high(),
+    fact("clients", "blocked", Unit::Count, |of| of(REDIS_CLIENTS_BLOCKED)).high(),
+    fact("memory", "used", Unit::Bytes, |of| of(REDIS_MEMORY)).high(),
     fact("memory", "limit", Unit::Bytes, |of| of(REDIS_MEMORY_MAX)),
-    fact("memory", "of the limit", Unit::Ratio, |of| share(of(REDIS_MEMORY), of(REDIS_MEMORY_MAX))),
+    fact("memory", "of the limit", Unit::Ratio, |of| share(of(REDIS_MEMORY), of(REDIS_MEMORY_MAX))).high(),
     fact("memory", "at the limit", Unit::Ratio, |of| of(REDIS_MEMORY_EVICTS))
         .flag("writes fail", "keys are evicted"),
-    fact("memory", "evicted", Unit::PerSecond, |of| of(REDIS_EVICTED)).worry(Worry::AboveZero),
-    fact("memory", "held over used", Unit::Ratio, |of| of(REDIS_FRAGMENTATION)),
-    fact("memory", "resident", Unit::Bytes, |of| of(REDIS_MEMORY_RSS)),
-    fact("memory", "in client buffers", Unit::Bytes, |of| of(REDIS_MEMORY_CLIENTS)),
+    fact("memory", "evicted", Unit::PerSecond, |of| of(REDIS_EVICTED)).high(),
+    fact("memory", "held over used", Unit::Ratio, |of| of(REDIS_FRAGMENTATION)).high(),
+    fact("memory", "resident", Unit::Bytes, |of| of(REDIS_MEMORY_RSS)).high(),
+    fact("memory", "in client buffers", Unit::Bytes, |of| of(REDIS_MEMORY_CLIENTS)).high(),
     fact("persistence", "saving", Unit::Ratio, |of| of(REDIS_SAVING)).flag("no", "now"),
     fact("persistence", "last save", Unit::Ratio, |of| of(REDIS_SAVE_OK))
         .flag("failed", "ok")
         .worry(Worry::Zero),
-    fact("persistence", "last fork", Unit::Seconds, |of| of(REDIS_FORK_TIME)),
+    fact("persistence", "last fork", Unit::Seconds, |of| of(REDIS_FORK_TIME)).high(),
     fact("persistence", "fork per GB", Unit::Seconds, |of| {
         share(of(REDIS_FORK_TIME), of(REDIS_MEMORY).map(|bytes| bytes / 1e9))
-    }),
+    })
+    .high(),
     fact("persistence", "forks", Unit::PerSecond, |of| of(REDIS_FORKS)),
-    fact("persistence", "copied for it", Unit::Bytes, |of| of(REDIS_COW)),
-    fact("persistence", "appends that waited", Unit::PerSecond, |of| of(REDIS_FSYNC_DELAYED))
-        .worry(Worry::AboveZero),
+    fact("persistence", "copied for it", Unit::Bytes, |of| of(REDIS_COW)).high(),
+    fact("persistence", "appends that waited", Unit::PerSecond, |of| of(REDIS_FSYNC_DELAYED)).high(),
     fact("persistence", "loading", Unit::Ratio, |of| of(REDIS_LOADING))
         .flag("no", "now")
         .worry(Worry::AboveZero),
@@ -154,24 +181,25 @@ pub(super) static FACTS: &[Fact] = &[
         .flag("down", "up")
         .worry(Worry::Zero),
     fact("replication", "heard the primary", Unit::Seconds, |of| of(REDIS_REPLICATION_LAG))
+        .high()
         .of_replicas(Whose::ReplicasMost),
     fact("replication", "down for", Unit::Seconds, |of| of(REDIS_REPLICATION_DOWN))
+        .high()
         .of_replicas(Whose::ReplicasMost),
     fact("replication", "full copy", Unit::Ratio, |of| of(REDIS_SYNCING))
         .of_replicas(Whose::ReplicasMost)
-        .flag("no", "now")
-        .worry(Worry::AboveZero),
-    fact("replication", "replicas connected", Unit::Count, |of| of(REDIS_REPLICAS)),
-    fact("replication", "full copies", Unit::PerSecond, |of| of(REDIS_FULL_SYNCS)).worry(Worry::AboveZero),
+        .flag("no", "now"),
+    fact("replication", "replicas connected", Unit::Count, |of| of(REDIS_REPLICAS)).low(),
+    fact("replication", "full copies", Unit::PerSecond, |of| of(REDIS_FULL_SYNCS)).high(),
     fact("expiry", "expired", Unit::PerSecond, |of| of(REDIS_EXPIRED)),
-    fact("expiry", "cycles cut short", Unit::PerSecond, |of| of(REDIS_EXPIRE_CAPPED)).worry(Worry::AboveZero),
-    fact("expiry", "of its time", Unit::Ratio, |of| of(REDIS_EXPIRE_TIME)),
-    fact("expiry", "expired and still there", Unit::Ratio, |of| of(REDIS_EXPIRE_STALE)),
+    fact("expiry", "cycles cut short", Unit::PerSecond, |of| of(REDIS_EXPIRE_CAPPED)).high(),
+    fact("expiry", "of its time", Unit::Ratio, |of| of(REDIS_EXPIRE_TIME)).high(),
+    fact("expiry", "expired and still there", Unit::Ratio, |of| of(REDIS_EXPIRE_STALE)).high(),
     fact("expiry", "keys with an expiry", Unit::Ratio, |of| share(of(REDIS_KEYS_VOLATILE), of(REDIS_KEYS))),
     fact("keys", "keys", Unit::Count, |of| of(REDIS_KEYS)),
-    fact("keys", "hit ratio", Unit::Ratio, hit_ratio),
+    fact("keys", "hit ratio", Unit::Ratio, hit_ratio).low(),
     fact("keys", "hits", Unit::PerSecond, |of| of(REDIS_HITS)),
-    fact("keys", "misses", Unit::PerSecond, |of| of(REDIS_MISSES)),
+    fact("keys", "misses", Unit::PerSecond, |of| of(REDIS_MISSES)).high(),
     fact("keys", "our own look-ups", Unit::PerSecond, |of| of(REDIS_OUR_HITS)),
 ];
 

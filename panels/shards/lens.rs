@@ -1,7 +1,7 @@
 //! The LENSES table: which number of a node the strips, the head and the trend show.
 
 use headwater_engine::metric::{
-    Metric, REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, REDIS_MEMORY,
+    Bad, Metric, REDIS_ANSWER_TIME, REDIS_CLIENTS, REDIS_COMMANDS, REDIS_CPU, REDIS_EXEC, REDIS_MEMORY,
     REDIS_NET_IN, REDIS_NET_OUT, REDIS_NET_REPL_IN, REDIS_NET_REPL_OUT, REDIS_SLOW, Unit,
 };
 
@@ -67,6 +67,12 @@ impl Lens {
     /// Whether it shows a share of a declared link.
     pub(super) fn needs_link(&self) -> bool {
         matches!(self.full, Full::Link)
+    }
+
+    /// Which way is worse: that of its first metric.
+    pub(super) fn bad(&self) -> Bad {
+        let first = self.sums.first().and_then(|sum| sum.first());
+        first.map_or(Bad::Neither, |metric| metric.row().bad)
     }
 
     /// The number from those of its metrics.

@@ -1,7 +1,7 @@
 //! What we see of a shard's nodes beside what the cluster says of them, and what each node says of the whole.
 
+use headwater_engine::Snapshot;
 use headwater_engine::reading::{ClusterView, Node, NodeHealth, Shard};
-use headwater_engine::{Snapshot, Subject};
 
 use crate::data_state::{DataState, source_of};
 
@@ -16,43 +16,54 @@ fn health_word(health: NodeHealth) -> &'static str {
     }
 }
 
-/// What nodes of a deployment say of the whole.
-fn views<'a>(snapshot: &'a Snapshot, cluster: &Subject) -> Vec<&'a ClusterView> {
-    snapshot.views.iter().map(|(_, view)| view).filter(|view| cluster.contains(&view.node)).collect()
-}
-
-/// What is seen of the nodes of a shard, and whether it is trouble.
+/// What is seen of a part of a shard, and whether it is trouble by itself, whatever rules say.
 pub(super) struct SeenOf {
     /// The sentences.
     pub(super) texts: Vec<String>,
-    /// Whether something is not as it should be.
+    /// Whether something is wrong that is no matter of how much.
     pub(super) is_trouble: bool,
 }
 
 /// Our own view of each node beside the cluster's, then whether the nodes agree on the whole.
 pub(super) fn seen(snapshot: &Snapshot, shard: &Shard) -> SeenOf {
     let cluster = shard.subject.component_of();
-    let views = views(snapshot, &cluster);
+    let is_clustered =
+        snapshot.topologies.iter().any(|topology| topology.cluster == cluster && topology.clustered);
+    let views = snapshot.views_of(&cluster);
     let mut texts: Vec<String> =
-        shard.nodes.iter().filter_map(|node| troubled(snapshot, node, &views)).collect();
-    texts.extend(disagreement(&views));
+        shard.nodes.iter().filter_map(|node| troubled(snapshot, node, is_clustered, &views)).collect();
     let is_trouble = !texts.is_empty();
+    let apart = disagreement(&views);
     if !is_trouble && !shard.nodes.is_empty() {
-        let nodes = match shard.nodes.len() {
-            1 => "its node answers us, and the cluster calls it online".to_owned(),
-            many => format!("all {many} nodes answer us, and the cluster calls them online"),
+        let (answer, them) = match shard.nodes.len() {
+            1 => ("its node answers us".to_owned(), "it"),
+            many => (format!("all {many} nodes answer us"), "them"),
+        };
+        // Where no node gives its view, the shape is what the one said that was asked for it.
+        let theirs = match (is_clustered, views.as_slice()) {
+            (false, _) => String::new(),
+            (true, []) => {
+                format!(", and the node that was asked for the cluster's shape calls {them} online")
+            }
+            (true, [view]) => {
+                let node = view.node.address().unwrap_or_default();
+                format!(", and the cluster calls {them} online by the view of {node}")
+            }
+            (true, _) => format!(", and the cluster calls {them} online"),
         };
         let agreed = match views.len() {
             0 | 1 => String::new(),
-            many => format!("; {many} nodes agree on who holds which slot"),
+            many if apart.is_empty() => format!("; {many} nodes agree on who holds which slot"),
+            _ => String::new(),
         };
-        texts.push(format!("{nodes}{agreed}"));
+        texts.push(format!("{answer}{theirs}{agreed}"));
     }
+    texts.extend(apart);
     SeenOf { texts, is_trouble }
 }
 
 /// What is wrong with a node from here or by the cluster; `None` where both find it well.
-fn troubled(snapshot: &Snapshot, node: &Node, views: &[&ClusterView]) -> Option<String> {
+fn troubled(snapshot: &Snapshot, node: &Node, is_clustered: bool, views: &[&ClusterView]) -> Option<String> {
     let source = source_of(snapshot, &node.subject);
     let data = DataState::of(source, snapshot);
     let address = node.subject.address().unwrap_or_default();
@@ -75,6 +86,9 @@ fn troubled(snapshot: &Snapshot, node: &Node, views: &[&ClusterView]) -> Option<
         (None, None) if is_well => "answers us".to_owned(),
         (None, None) => format!("{} from here", data.words()),
     };
+    if !is_clustered {
+        return Some(format!("{address}: {ours}"));
+    }
     let mut theirs = format!("the cluster says {}", health_word(node.health));
     for (count, word) in [(failed, "failed"), (suspected, "suspected")] {
         if count > 0 {
@@ -84,7 +98,8 @@ fn troubled(snapshot: &Snapshot, node: &Node, views: &[&ClusterView]) -> Option<
     Some(format!("{address}: {ours}; {theirs}"))
 }
 
-/// In what the nodes of a cluster differ.
+/// In what the views of a cluster's nodes differ. While slots move or a replica takes over they do so for a moment:
+/// when that is trouble, the rule says.
 fn disagreement(views: &[&ClusterView]) -> Vec<String> {
     let mut texts = vec![];
     let mut owners: Vec<u64> = views.iter().map(|view| view.owners).collect();
@@ -106,7 +121,8 @@ fn disagreement(views: &[&ClusterView]) -> Vec<String> {
     texts
 }
 
-/// The slots of a shard, and those of them that are on their way or that nobody answers for.
+/// The slots of a shard, and those of them that are on their way or that nobody answers for. To move slots is work and
+/// no trouble; whether those that nobody answers for are, the rule says.
 pub(super) fn slots(snapshot: &Snapshot, shard: &Shard) -> SeenOf {
     let count: u32 = shard.slots.iter().map(|(first, last)| u32::from(last.saturating_sub(*first)) + 1).sum();
     let mut texts = vec![];
@@ -118,8 +134,7 @@ pub(super) fn slots(snapshot: &Snapshot, shard: &Shard) -> SeenOf {
         let ranges: Vec<String> = shard.slots.iter().map(range).collect();
         texts.push(format!("{count} of 16384: {}", ranges.join(", ")));
     }
-    let own = texts.len();
-    let views = views(snapshot, &shard.subject.component_of());
+    let views = snapshot.views_of(&shard.subject.component_of());
     for view in views.iter().filter(|view| shard.subject.contains(&view.node)) {
         let node = view.node.address().unwrap_or_default();
         texts.extend(moved(&view.migrating, |many, slots, other| {
@@ -137,7 +152,7 @@ pub(super) fn slots(snapshot: &Snapshot, shard: &Shard) -> SeenOf {
         let ranges: Vec<String> = uncovered.iter().take(MOST_RANGES).map(range).collect();
         texts.push(format!("no node of the cluster answers for {}", ranges.join(", ")));
     }
-    SeenOf { is_trouble: texts.len() > own, texts }
+    SeenOf { texts, is_trouble: false }
 }
 
 /// Ranges and slots that are named.

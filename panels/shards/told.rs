@@ -46,15 +46,21 @@ pub(super) fn all(view: &View<'_>, shard: &Shard) -> Vec<Told> {
     for suspect in suspects.filter(|suspect| shard.subject.contains(&suspect.subject)) {
         accusation(&mut lines, suspect);
     }
-    let sections = || SECTIONS.iter().map(|(label, of)| (*label, of(snapshot, shard)));
-    for (label, section) in sections().filter(|(_, section)| section.is_trouble) {
+    let say = |(label, of, rules): &(&'static str, Says, &[&str])| {
+        let mut section = of(snapshot, shard);
+        section.is_trouble |= fires(rules, snapshot, &shard.subject);
+        (*label, section)
+    };
+    let (troubled, well): (Vec<_>, Vec<_>) =
+        SECTIONS.iter().map(say).partition(|(_, section)| section.is_trouble);
+    for (label, section) in troubled {
         let from = lines.len();
         continued(&mut lines, &format!("! {label}"), section.texts.into_iter());
         lines[from..].iter_mut().for_each(|line| line.role = ColorRole::Suspect);
     }
     scanned(&mut lines, view, &shard.subject);
     searched(&mut lines, view, &shard.subject);
-    for (label, section) in sections().filter(|(_, section)| !section.is_trouble) {
+    for (label, section) in well {
         continued(&mut lines, label, section.texts.into_iter());
     }
     slow(&mut lines, snapshot, &shard.subject);
@@ -65,24 +71,38 @@ pub(super) fn all(view: &View<'_>, shard: &Shard) -> Vec<Told> {
 /// What a section says of a shard.
 type Says = fn(&Snapshot, &Shard) -> SeenOf;
 
-/// Every section with its label, in the order of the screen; one in trouble comes before all others.
-static SECTIONS: &[(&str, Says)] = &[
-    ("seen", seen::seen),
-    ("commands", |snapshot, shard| well(parts::commands(snapshot, shard))),
-    ("errors", |snapshot, shard| well(parts::errors(snapshot, shard))),
-    ("stalls", |snapshot, shard| well(parts::stalls(snapshot, shard))),
-    ("clients", |snapshot, shard| facts("clients", snapshot, shard)),
-    ("memory", |snapshot, shard| facts("memory", snapshot, shard)),
-    ("saves", |snapshot, shard| facts("persistence", snapshot, shard)),
-    ("replicas", |snapshot, shard| {
-        let mut said = facts("replication", snapshot, shard);
-        said.texts.extend(parts::replicas(snapshot, shard));
-        said
-    }),
-    ("expiry", |snapshot, shard| facts("expiry", snapshot, shard)),
-    ("keys", |snapshot, shard| facts("keys", snapshot, shard)),
-    ("slots", seen::slots),
+/// Every section with its label, in the order of the screen, and the rules that judge its numbers: while one of them
+/// fires, the section is in trouble, and comes before all others.
+static SECTIONS: &[(&str, Says, &[&str])] = &[
+    ("seen", seen::seen, &["topology-split"]),
+    ("commands", |snapshot, shard| well(parts::commands(snapshot, shard)), &["slow-commands"]),
+    ("errors", |snapshot, shard| well(parts::errors(snapshot, shard)), &[]),
+    ("stalls", |snapshot, shard| well(parts::stalls(snapshot, shard)), &[]),
+    ("clients", |snapshot, shard| facts("clients", snapshot, shard), &["connections-high"]),
+    ("memory", |snapshot, shard| facts("memory", snapshot, shard), &["memory-high", "evicting"]),
+    ("saves", |snapshot, shard| facts("persistence", snapshot, shard), &["fork-stall"]),
+    (
+        "replicas",
+        |snapshot, shard| {
+            let mut said = facts("replication", snapshot, shard);
+            said.texts.extend(parts::replicas(snapshot, shard));
+            said
+        },
+        &["replication-broken"],
+    ),
+    ("expiry", |snapshot, shard| facts("expiry", snapshot, shard), &["expiry-herd"]),
+    ("keys", |snapshot, shard| facts("keys", snapshot, shard), &["miss-flood"]),
+    ("slots", seen::slots, &["slots-uncovered"]),
 ];
+
+/// Whether one of these rules fires on a shard, on a node of it, or on the deployment that it belongs to.
+fn fires(rules: &[&str], snapshot: &Snapshot, shard: &Subject) -> bool {
+    snapshot.rules.iter().any(|rule| {
+        rule.state == "firing"
+            && rules.contains(&rule.rule)
+            && (shard.contains(&rule.subject) || rule.subject == shard.component_of())
+    })
+}
 
 fn well(texts: Vec<String>) -> SeenOf {
     SeenOf { texts, is_trouble: false }
@@ -170,13 +190,12 @@ fn slow(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Subject) {
 /// The hottest keys that searches have named, or how one is searched for.
 fn searched(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
     let searches = || view.snapshot.searches.iter().filter(|search| search.shard == *shard);
+    let is_short_of_bytes = view.snapshot.short_of_bytes().contains(shard);
     let words = |search: &HotSearch, key: &KeyHeat| {
-        let share = match (key.operations_share, key.cpu_share, key.bytes_share) {
-            (Some(share), ..) => format!("{} of operations", show(share, Unit::Ratio)),
-            (None, Some(share), _) => format!("{} of CPU", show(share, Unit::Ratio)),
-            (None, None, Some(share)) => format!("{} of bytes", show(share, Unit::Ratio)),
-            _ => "its share is not known".to_owned(),
-        };
+        let share = key.share(is_short_of_bytes).map_or_else(
+            || "its share is not known".to_owned(),
+            |(share, of)| format!("{} of {}", show(share, Unit::Ratio), of.word()),
+        );
         format!("{} {share}, slot {}, by {}", key.key, key.slot, search.method.row().name)
     };
     let named = searches().flat_map(|search| search.keys.iter().take(3).map(move |key| words(search, key)));

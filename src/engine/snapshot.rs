@@ -1,12 +1,13 @@
 //! One evaluation's outcome: plain data for screens and reports.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::command_time::CommandTime;
 use crate::flow::Flow;
 use crate::graph::Graph;
-use crate::metric::Metric;
+use crate::metric::{Metric, REDIS_ANSWER_TIME};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
@@ -158,6 +159,26 @@ impl Snapshot {
     pub fn total(&self, subject: &Subject, metric: Metric) -> Option<f64> {
         let values = self.history.parts(subject).filter_map(|part| self.present(part, metric, None));
         values.map(|seen| seen.value).reduce(|sum, value| sum + value)
+    }
+
+    /// The shards whose link is full: what a key has of their bytes counts before its share of their work.
+    pub fn short_of_bytes(&self) -> BTreeSet<&Subject> {
+        let full = self.rules.iter().filter(|rule| rule.rule == "shard-bandwidth" && rule.state == "firing");
+        full.map(|rule| &rule.subject).collect()
+    }
+
+    /// What the nodes of a cluster say of the whole, as far as it still holds: of nodes that answer, and not older than
+    /// three rounds of asking. The last word of a node that is gone is no view of the present.
+    pub fn views_of(&self, cluster: &Subject) -> Vec<&ClusterView> {
+        let well: BTreeSet<&Subject> =
+            self.sources.iter().filter(|state| state.fault.is_none()).map(|state| &state.source).collect();
+        let holds = |(at, view): &&(Moment, ClusterView)| {
+            cluster.contains(&view.node)
+                && view.is_fresh(*at, self.at)
+                && well.contains(&view.node)
+                && self.present(&view.node, REDIS_ANSWER_TIME, None).is_some()
+        };
+        self.views.iter().filter(holds).map(|(_, view)| view).collect()
     }
 
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
