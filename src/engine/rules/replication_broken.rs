@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::rising::{errors, rise};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{
-    REDIS_FULL_SYNCS, REDIS_HITS, REDIS_MISSES, REDIS_REPLICA_BEHIND, REDIS_REPLICA_LAG, REDIS_REPLICAS,
+    REDIS_FULL_SYNCS, REDIS_MISSES, REDIS_REPLICA_BEHIND, REDIS_REPLICA_LAG, REDIS_REPLICAS,
     REDIS_REPLICATION_DOWN, REDIS_REPLICATION_LAG, REDIS_REPLICATION_UP, REDIS_SYNCING, Unit,
 };
 use crate::quantity::show;
@@ -178,9 +178,11 @@ fn of_replica(
             numbers,
         );
     }
-    let reads: Option<f64> = [REDIS_HITS, REDIS_MISSES]
+    // Our own scans prefer replicas: they are no readers.
+    let reads: Option<f64> = [scene.hits(replica), scene.present(replica, REDIS_MISSES)]
         .into_iter()
-        .filter_map(|metric| scene.present(replica, metric).map(|seen| seen.value))
+        .flatten()
+        .map(|seen| seen.value)
         .reduce(|sum, one| sum + one);
     let meaning = match reads {
         Some(reads) if reads > READ => {
