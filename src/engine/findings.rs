@@ -230,15 +230,17 @@ impl Finding {
         if self.breaches == 0 {
             self.run_since = match breach.dated {
                 Some(at) => Since { at, before: false },
-                None => Since { at: now, before: began_before },
+                None => Since { at: now, before: began_before || breach.before },
             };
         }
+        let graver = self.graver_since(&breach);
+        self.run_since = graver.unwrap_or(self.run_since);
         if self.breaches == 0 || self.is_new_observation(&breach) {
             self.breaches += 1;
         }
         let fires = breach.dated.is_some() || breach.certain || self.breaches >= self.rule.hold;
         match self.state {
-            State::Firing => {}
+            State::Firing => self.since = graver.unwrap_or(self.since),
             State::Ended(_) if !fires => return,
             _ => {
                 self.since = self.run_since;
@@ -246,6 +248,16 @@ impl Finding {
             }
         }
         self.breach = Some(breach);
+    }
+
+    /// Since when it is worse than it was before: callers may have lived with the mild form for hours. Only a date
+    /// tells, because what comes and goes by a number alone would begin anew each time.
+    fn graver_since(&self, breach: &Breach) -> Option<Since> {
+        let lasts = matches!(self.state, State::Pending | State::Firing);
+        let milder = self.breach.as_ref().filter(|last| lasts && last.at_most < breach.at_most)?;
+        let began = |breach: &Breach| breach.dated;
+        let is_later = |at: &Moment| began(milder).is_none_or(|before| before < *at);
+        began(breach).filter(is_later).map(|at| Since { at, before: false })
     }
 
     /// Whether a breach rests on a number that the last one did not have: to look twice at one sample is no second
@@ -345,6 +357,31 @@ mod tests {
         story.push(unknown.clone());
         assert!(matches!(run(story).state, State::Ended(_)));
         assert_eq!(run(vec![clear(), unknown]).state, State::Unknown("stale".into()));
+    }
+
+    #[test]
+    fn what_becomes_graver_began_when_it_did() {
+        let mild = || breach_of(None);
+        let grave = |at| breach_of(Some(Moment(at)));
+        let fired = run(vec![mild(), mild(), mild(), mild(), grave(3_500), grave(4_500)]);
+        assert_eq!((fired.state, fired.since), (State::Firing, Since { at: Moment(3_500), before: false }));
+        let pending = run(vec![clear(), mild(), grave(1_500)]);
+        assert_eq!((pending.state, pending.since.at), (State::Firing, Moment(1_500)));
+    }
+
+    #[test]
+    fn what_a_counter_tells_from_its_first_point_on_began_before() {
+        let rises = || Breach::new("oom".to_owned(), "oom".to_owned(), 1.0, vec![]).begun(None).judged();
+        let fired = run(vec![clear(), rises()]);
+        assert_eq!((fired.state, fired.since.before), (State::Firing, true));
+    }
+
+    fn breach_of(dated: Option<Moment>) -> Judgement {
+        let breach = Breach::new("full".to_owned(), "full".to_owned(), 1.0, vec![]);
+        match dated {
+            Some(at) => breach.dated(at).judged(),
+            None => breach.at_most(crate::report::Confidence::Low).judged(),
+        }
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Breach {
     pub dated: Option<Moment>,
     /// Whether the observation alone rules out chance, so that it need not last to fire.
     pub certain: bool,
+    /// Whether it was so already when Headwater first looked, so that nobody knows since when.
+    pub before: bool,
     /// Whether callers lose the time for it elsewhere, where they make up for what they did not get here: then little
     /// time spent here is no sign of innocence.
     pub elsewhere: bool,
@@ -43,6 +45,7 @@ impl Breach {
             at_most: Confidence::High,
             dated: None,
             certain: false,
+            before: false,
             elsewhere: false,
         }
     }
@@ -51,6 +54,15 @@ impl Breach {
     pub fn dated(mut self, at: Moment) -> Self {
         self.dated = Some(at);
         self
+    }
+
+    /// The same breach, told by a counter: known to have begun at this moment, or, without one, to have been so before
+    /// anybody looked.
+    pub fn begun(self, at: Option<Moment>) -> Self {
+        match at {
+            Some(at) => self.dated(at),
+            None => Self { before: true, ..self.certain() },
+        }
     }
 
     /// The same breach, observed beyond chance.

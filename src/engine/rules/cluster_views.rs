@@ -1,5 +1,6 @@
 //! What the nodes of a cluster say of it, as far as it still holds.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::metric::REDIS_ANSWER_TIME;
@@ -27,6 +28,24 @@ pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Mom
     scene.world.views(cluster).filter(holds).collect()
 }
 
+/// What is missing where fewer than half of the primaries that answer give a view: a few speak for no cluster. `None`
+/// where enough do.
+pub(super) fn too_few(
+    scene: &Scene<'_>,
+    cluster: &Subject,
+    views: &[&(Moment, ClusterView)],
+) -> Option<String> {
+    let seen: BTreeSet<&Subject> = views.iter().map(|(_, view)| &view.node).collect();
+    let nodes = scene.world.shards(cluster).iter().flat_map(|shard| &shard.nodes);
+    let answers = |node: &Subject| scene.latest(node, REDIS_ANSWER_TIME).is_some();
+    let primaries = nodes.filter(|node| node.primary && answers(&node.subject)).map(|node| &node.subject);
+    let (given, all) = primaries
+        .fold((0_usize, 0_usize), |(given, all), node| (given + usize::from(seen.contains(node)), all + 1));
+    (given * 2 < all).then(|| {
+        format!("{given} of the {all} primaries that answer give a view of the cluster: the others may see another")
+    })
+}
+
 /// Whether a deployment is a cluster.
 pub(super) fn is_clustered(scene: &Scene<'_>, cluster: &Subject) -> bool {
     scene.world.topologies().any(|topology| topology.cluster == *cluster && topology.clustered)
@@ -48,6 +67,30 @@ pub(super) fn moving(views: &[&(Moment, ClusterView)]) -> Option<String> {
         1 => format!("slot {slot} is being moved {whither}"),
         more => format!("{more} slots are being moved, slot {slot} {whither}"),
     })
+}
+
+/// The slots that any view says are being moved, in order.
+pub(super) fn slots_on_the_move(views: &[&(Moment, ClusterView)]) -> Vec<u16> {
+    let moves = views.iter().flat_map(|(_, view)| view.migrating.iter().chain(&view.importing));
+    let slots: BTreeSet<u16> = moves.map(|(slot, _)| *slot).collect();
+    slots.into_iter().collect()
+}
+
+/// What is left of ranges without some slots, which are in order.
+pub(super) fn without(ranges: &[(u16, u16)], slots: &[u16]) -> Vec<(u16, u16)> {
+    let mut left = vec![];
+    for &(first, last) in ranges {
+        let mut next = Some(first);
+        for slot in slots.iter().copied().filter(|slot| (first..=last).contains(slot)) {
+            let Some(from) = next else { break };
+            if from < slot {
+                left.push((from, slot - 1));
+            }
+            next = slot.checked_add(1).filter(|next| *next <= last);
+        }
+        left.extend(next.map(|from| (from, last)));
+    }
+    left
 }
 
 /// How many slots lie in ranges.
@@ -90,6 +133,9 @@ mod tests {
         assert_eq!(shown(&[(0, 0), (2, 2), (4, 4), (6, 6)]), "0, 2, 4 and 1 more ranges");
         assert_eq!(common(&[(0, 10), (20, 30)], &[(5, 22)]), [(5, 10), (20, 22)]);
         assert_eq!(common(&[(0, 4)], &[(5, 9)]), []);
+        assert_eq!(without(&[(0, 4), (5, 9)], &[0, 2, 3, 9]), [(1, 1), (4, 4), (5, 8)]);
+        assert_eq!(without(&[(7, 7), (16_383, 16_383)], &[7, 16_383]), []);
+        assert_eq!(without(&[(7, 9)], &[]), [(7, 9)]);
         assert!((share(count(&[(0, 16_383)])) - 1.0).abs() < 1e-9);
     }
 }

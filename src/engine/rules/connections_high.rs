@@ -92,7 +92,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
 struct Refused {
     node: Subject,
     first: Evidence,
-    /// When the first was refused, where a counter says so.
+    /// When the first was refused; `None` where that was before anybody looked.
     since: Option<Moment>,
     said: String,
 }
@@ -114,10 +114,7 @@ impl Refused {
             10.0,
             all,
         );
-        match self.since {
-            Some(since) => breach.dated(since).judged(),
-            None => breach.certain().judged(),
-        }
+        breach.begun(self.since).judged()
     }
 }
 
@@ -150,7 +147,7 @@ fn refused_others(scene: &Scene<'_>, shard: &Subject) -> Option<Refused> {
     let (node, rise) = most(scene, shard, |node| rise(scene, node, (REDIS_REJECTED, None), LATELY))?;
     Some(Refused {
         first: evidence(REDIS_REJECTED, rise.rate, Some(0.0), None),
-        since: Some(rise.began),
+        since: rise.began,
         said: format!("{} in the last minute", show(rise.gained.max(1.0).round(), Unit::Count)),
         node,
     })

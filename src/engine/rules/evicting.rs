@@ -1,7 +1,7 @@
 //! A full cache throws out what is still read.
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{REDIS_EVICTED, REDIS_EXPIRED, REDIS_MEMORY, REDIS_MISSES, Unit};
+use crate::metric::{REDIS_EVICTED, REDIS_EXPIRED, REDIS_HITS, REDIS_MEMORY, REDIS_MISSES, Unit};
 use crate::quantity::{show, times};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, evidence};
@@ -12,9 +12,10 @@ pub(super) static RULE: Rule = Rule {
     id: "evicting",
     title: "a full cache throws out what is still read",
     doc: "A node evicts at least three times as many keys a second as it usually does, and at least 10, while its \
-          misses are at least 1.5 times the usual. A full cache that evicts is healthy by itself: the harm is in \
-          the misses, each of which someone must compute or read elsewhere. Where nothing says how many reads miss \
-          it is a suspect at most.",
+          misses are at least 1.5 times the usual, and so are those for each look-up that finds its key: more traffic \
+          alone makes a healthy cache evict and miss more. A full cache that evicts is healthy by itself: the harm is in \
+          the misses, each of which someone must compute or read elsewhere. Where nothing says how many reads miss, \
+          or hit, it is a suspect at most.",
     next: "see what was written that took the place: a new caller, larger values, or less maxmemory; then make room",
     watches: Watches::Shards,
     nature: Nature::Mechanism,
@@ -38,7 +39,7 @@ pub(super) static RULE: Rule = Rule {
             name: "misses",
             default: 1.5,
             unit: Unit::Ratio,
-            help: "multiple of the usual misses from which what is evicted is missed",
+            help: "multiple of the usual misses, and of those for each hit, from which what is evicted is missed",
         },
         Threshold {
             name: "missed",
@@ -98,10 +99,30 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if missed.value < least {
         return Judgement::Clear(format!("{said}; but {reads}: what it evicts is not missed"));
     }
+    let hits = scene.hits(&node).zip(scene.baseline(&node, REDIS_HITS, None));
+    let share = |misses: f64, hits: f64| misses / (misses + hits).max(f64::MIN_POSITIVE);
+    let shares =
+        hits.map(|(now, usual)| (share(missed.value, now.value), share(healthy.typical, usual.typical)));
+    // By hits, because a share that is above two thirds cannot become half as much again.
+    let odds = |share: f64| share / (1.0 - share).max(f64::MIN_POSITIVE);
+    if let Some((now, before)) =
+        shares.filter(|(now, before)| odds(*now) < odds(*before) * limits.of("misses"))
+    {
+        return Judgement::Clear(format!(
+            "{said}; {reads}, and so do more reads hit: {} of all miss, usually {}",
+            show(now, Unit::Ratio),
+            show(before, Unit::Ratio)
+        ));
+    }
     numbers.push(evidence(REDIS_MISSES, missed, Some(least), Some(healthy)));
     numbers.extend(used);
     let rise = times(evicted.value / usual.typical.max(1.0));
-    let breach = Breach::new(format!("{said} ({rise}); {reads}"), short, severity, numbers);
+    let of_all = match shares {
+        Some((now, _)) => format!(" ({} of all)", show(now, Unit::Ratio)),
+        None => ", and nothing says of how many".to_owned(),
+    };
+    let breach = Breach::new(format!("{said} ({rise}); {reads}{of_all}"), short, severity, numbers);
+    let breach = if shares.is_none() { breach.at_most(Confidence::Low) } else { breach };
     let expires = scene.present(&node, REDIS_EXPIRED).is_some_and(|seen| seen.value > evicted.value);
     if expires { breach.with_rival(&RULE.rivals[0]).judged() } else { breach.judged() }
 }

@@ -20,8 +20,10 @@ pub(super) static RULE: Rule = Rule {
     doc: "The policy is noeviction and at least 80 % of maxmemory is used: a suspect, because nothing fails before \
           all of it is used; the trend says when that will be. Replies that begin with OOM are the failure itself: \
           writes are refused now, and they convict, whatever the policy says, because a policy that evicts only \
-          keys with an expiry finds none where there are none. Without a maxmemory there is nothing to be full \
-          but the host, which cannot be seen from here. Where keys may be evicted, evicting answers.",
+          keys with an expiry finds none where there are none. Where the policy is not told, nobody knows whether full \
+          is healthy, and where less is resident than is used, a part may be swapped out: neither is clear. Without a \
+          maxmemory there is no limit at which writes are refused; what room the host has cannot be seen from here. \
+          Where keys may be evicted, evicting answers.",
     next: "see what grew: keys, buffers of clients, or replication; then free what can be spared or raise maxmemory \
            where the host has room",
     watches: Watches::Shards,
@@ -80,19 +82,29 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             10.0,
             numbers,
         )
-        .dated(rise.began)
+        .begun(rise.began)
         .judged();
     }
-    let fullest = scene.worst_node(shard, |node| {
-        share(scene, node).filter(|_| !evicts(scene, node)).map(|(share, _)| share)
-    });
+    let fullest_of = |policy: Option<bool>| {
+        let of = |node: &Subject| share(scene, node).filter(|_| evicts(scene, node) == policy);
+        scene.worst_node(shard, |node| of(node).map(|(share, _)| share))
+    };
+    let fullest = fullest_of(Some(false));
     if let Some((node, used)) = fullest.filter(|(_, used)| used.value >= limits.of("used")) {
         return nearly_full(scene, shard, &node, used, limits);
     }
     if let Some(missing) = scene.unseen_primary(shard, |node| scene.latest(node, REDIS_MEMORY)) {
         return Judgement::Unknown(missing);
     }
-    Judgement::Clear(seen(scene, shard))
+    if let Some((node, used)) = fullest_of(None).filter(|(_, used)| used.value >= limits.of("used")) {
+        return Judgement::Unknown(format!(
+            "{} of its memory is used at {}, and nothing says whether it may evict keys",
+            show(used.value, Unit::Ratio),
+            node.address().unwrap_or("its node")
+        ));
+    }
+    let seen = seen(scene, shard);
+    if is_swapped(scene, shard) { Judgement::Unknown(seen) } else { Judgement::Clear(seen) }
 }
 
 fn nearly_full(
@@ -129,8 +141,16 @@ fn share(scene: &Scene<'_>, node: &Subject) -> Option<(Seen, f64)> {
     Some((Seen { value: used.value / max, at: used.at }, max))
 }
 
-fn evicts(scene: &Scene<'_>, node: &Subject) -> bool {
-    scene.latest(node, REDIS_MEMORY_EVICTS).is_some_and(|seen| seen.value > 0.0)
+/// Whether a node's policy may evict keys; `None` where it is not told.
+fn evicts(scene: &Scene<'_>, node: &Subject) -> Option<bool> {
+    scene.latest(node, REDIS_MEMORY_EVICTS).map(|seen| seen.value > 0.0)
+}
+
+/// Whether so much less than it uses is resident at the primary that a part is likely swapped out.
+fn is_swapped(scene: &Scene<'_>, shard: &Subject) -> bool {
+    let of_primary = |metric| scene.primary(shard).and_then(|node| scene.latest(node, metric));
+    let numbers = of_primary(REDIS_MEMORY).zip(of_primary(REDIS_MEMORY_RSS));
+    numbers.is_some_and(|(used, resident)| resident.value < used.value * SWAPPED)
 }
 
 fn policy_of(scene: &Scene<'_>, node: &Subject) -> &'static str {
@@ -182,17 +202,17 @@ fn time_to_full(scene: &Scene<'_>, node: &Subject, max: f64) -> Option<f64> {
 }
 
 fn seen(scene: &Scene<'_>, shard: &Subject) -> String {
+    let is_swapped = is_swapped(scene, shard);
+    let swapped = if is_swapped { ", less of it resident than used: a part may be swapped out" } else { "" };
     if let Some((node, used)) = scene.worst_node(shard, |node| share(scene, node).map(|(share, _)| share)) {
-        let may = if evicts(scene, &node) { ", and may evict" } else { "" };
+        let may = if evicts(scene, &node) == Some(true) { ", and may evict" } else { "" };
         let max = share(scene, &node).map_or(0.0, |(_, max)| max);
-        return format!("uses {} of its {}{may}", show(used.value, Unit::Ratio), show(max, Unit::Bytes));
+        let (used, max) = (show(used.value, Unit::Ratio), show(max, Unit::Bytes));
+        return format!("uses {used} of its {max}{may}{swapped}");
     }
     let of_primary = |metric| scene.primary(shard).and_then(|node| scene.latest(node, metric));
     let used = of_primary(REDIS_MEMORY).map_or(0.0, |seen| seen.value);
-    let resident = of_primary(REDIS_MEMORY_RSS).map_or(String::new(), |seen| {
-        let is_swapped = seen.value < used * SWAPPED;
-        let swapped = if is_swapped { ", less than it uses: a part may be swapped out" } else { "" };
-        format!(", {} resident{swapped}", show(seen.value, Unit::Bytes))
-    });
-    format!("uses {}{resident}; no maxmemory is set to hold it against", show(used, Unit::Bytes))
+    let resident = of_primary(REDIS_MEMORY_RSS)
+        .map_or(String::new(), |seen| format!(", {} resident", show(seen.value, Unit::Bytes)));
+    format!("uses {}{resident}{swapped}; no maxmemory is set to hold it against", show(used, Unit::Bytes))
 }

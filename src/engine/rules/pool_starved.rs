@@ -71,6 +71,18 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Seconds,
             help: "time to answer from which a shard is not idle, however slow its peers are",
         },
+        Threshold {
+            name: "rise",
+            default: 3.0,
+            unit: Unit::Ratio,
+            help: "multiple of a shard's own usual time to answer from which it is not idle, though all answer alike",
+        },
+        Threshold {
+            name: "rise_floor",
+            default: 0.005,
+            unit: Unit::Seconds,
+            help: "time to answer below which no rise keeps a connection busy",
+        },
     ],
     rivals: &[
         RivalRow {
@@ -159,7 +171,7 @@ fn starved(
         numbers,
     );
     let breach = match pool.gave_up {
-        Some(rise) => breach.dated(rise.began),
+        Some(rise) => breach.begun(rise.began),
         None => breach,
     };
     match idle {

@@ -107,8 +107,10 @@ fn link_down(scene: &Scene<'_>, shard: &Subject, replica: &Subject) -> Option<Br
     let said = format!("replica {} has had no link to its primary{lasted}{copying}", address(replica));
     let breach = of_replica(scene, replica, said, short, numbers);
     Some(match down {
-        Some(down) => breach.dated(Moment(link.at.0 - (down.value * 1_000.0) as i64)),
-        None => breach,
+        Some(down) if breach.dated.is_none() => {
+            breach.dated(Moment(link.at.0 - (down.value * 1_000.0) as i64))
+        }
+        _ => breach,
     })
 }
 
@@ -171,12 +173,9 @@ fn of_replica(
             None,
         ));
         let count = show(refused.gained.max(1.0).round(), Unit::Count);
-        return Breach::new(
-            format!("{said}; {count} reads failed with MASTERDOWN lately"),
-            short,
-            5.0,
-            numbers,
-        );
+        let said = format!("{said}; {count} reads failed with MASTERDOWN lately");
+        // Reads fail since they do; that the link was down before hurt nobody.
+        return Breach::new(said, short, 5.0, numbers).begun(refused.began);
     }
     // Our own scans prefer replicas: they are no readers.
     let reads: Option<f64> = [scene.hits(replica), scene.present(replica, REDIS_MISSES)]
@@ -222,7 +221,7 @@ fn copies(scene: &Scene<'_>, shard: &Subject, primary: &Subject, limits: &Limits
         count / limits.of("syncs"),
         numbers,
     );
-    Some(breach.dated(rise.began).at_most(Confidence::Medium))
+    Some(breach.begun(rise.began).at_most(Confidence::Medium))
 }
 
 /// A primary that has fewer replicas than the deployment has, or than it had.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::metric::{Metric, REDIS_ERRORS};
 use crate::scene::Scene;
-use crate::store::Seen;
+use crate::store::{Points, Seen};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -16,12 +16,17 @@ pub(super) struct Rise {
     pub(super) rate: Seen,
     /// How much was gained.
     pub(super) gained: f64,
-    /// The first point of the span with a gain.
-    pub(super) began: Moment,
+    /// When it began to rise, of what is kept: the first point with a gain behind the last one of the span without, or
+    /// that of the series; `None` where it rose already when its source was first seen.
+    pub(super) began: Option<Moment>,
 }
 
 /// The span in which a gain still speaks of the present.
 pub(super) const LATELY: Duration = Duration::from_secs(60);
+
+/// Within this time of the first look every total that there is has been told twice: some are asked for at every fourth
+/// look only.
+const FIRST_LOOKS: Duration = Duration::from_secs(10);
 
 /// What a total of `subject` gained over a span; `None` where it gained nothing, or nothing fresh is known of it.
 pub(super) fn rise(
@@ -45,9 +50,33 @@ pub(super) fn rise(
             gained += seen.value * over;
         }
     }
-    let began = began?;
-    let lasted = newest.at.seconds_after(began) + usual;
+    let first = began?;
+    let lasted = newest.at.seconds_after(first) + usual;
+    let began = began_behind(scene, subject, points, first);
     Some(Rise { rate: Seen { value: gained / lasted, at: newest.at }, gained, began })
+}
+
+/// When a total began to rise that did so at `first`, the first such point of a span; `None` where it did already when
+/// its subject was first seen.
+fn began_behind(scene: &Scene<'_>, subject: &Subject, points: &Points, first: Moment) -> Option<Moment> {
+    let still = |seen: &Seen| seen.value <= 0.0;
+    let before = points.newest_first().skip_while(|seen| seen.at >= first);
+    let mut risen = before.take_while(|seen| !still(seen)).map(|seen| seen.at);
+    let began = risen.by_ref().last().unwrap_or(first);
+    is_seen_to_begin(scene, subject, points, began).then_some(began)
+}
+
+/// Whether something was seen to begin at this point of a series: there is an older one, or its subject was watched
+/// before it had the series at all, as one that counts an error has none before the first.
+pub(super) fn is_seen_to_begin(scene: &Scene<'_>, subject: &Subject, points: &Points, began: Moment) -> bool {
+    if points.trace().oldest().is_some_and(|oldest| oldest.at < began) {
+        return true;
+    }
+    let others = scene.store.names(subject);
+    let oldest = others.filter_map(|(metric, part)| {
+        Some(scene.store.points(subject, metric.clone(), part)?.trace().oldest()?.at)
+    });
+    oldest.min().is_some_and(|first| first + FIRST_LOOKS <= began)
 }
 
 /// What the error replies of one kind gained lately on a node.

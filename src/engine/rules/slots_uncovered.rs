@@ -1,6 +1,6 @@
 //! A part of the keys has no node that serves it.
 
-use super::cluster_views::{count, is_clustered, moving, share, shown, views};
+use super::cluster_views::{count, is_clustered, moving, share, shown, too_few, views};
 use super::rising::errors;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
 use crate::metric::Unit;
@@ -59,7 +59,7 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
             10.0,
             vec![refusals.evidence],
         );
-        return breach.dated(refusals.since).judged();
+        return breach.begun(refusals.since).judged();
     }
     let failing: Vec<_> = views.iter().filter(|(_, view)| !view.says_ok).collect();
     if let Some((at, view)) = failing.first() {
@@ -84,6 +84,9 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
     }
     if views.is_empty() {
         return without_views(scene, cluster);
+    }
+    if let Some(few) = too_few(scene, cluster, &views) {
+        return Judgement::Unknown(few);
     }
     let moves = moving(&views).map_or(String::new(), |moves| format!("; {moves}, which alone is no fault"));
     Judgement::Clear(format!("all {SLOTS} slots have an owner, as {} nodes see it{moves}", views.len()))
@@ -127,7 +130,7 @@ fn uncovered(
         numbers,
     );
     let breach = match refusals {
-        Some(refusals) => breach.dated(refusals.since),
+        Some(refusals) => breach.begun(refusals.since),
         None => breach,
     };
     if seeing * 2 < views.len() {
@@ -139,7 +142,8 @@ fn uncovered(
 /// Nodes that answer nothing because they hold the cluster for failed.
 struct Refusals {
     said: String,
-    since: Moment,
+    /// `None` where that was before anybody looked.
+    since: Option<Moment>,
     evidence: Evidence,
 }
 
@@ -147,8 +151,11 @@ fn refusals(scene: &Scene<'_>, cluster: &Subject) -> Option<Refusals> {
     let nodes =
         || scene.world.shards(cluster).iter().flat_map(|shard| &shard.nodes).map(|node| &node.subject);
     let to_us = nodes().find_map(|node| {
-        let (since, fault) = scene.world.source(node)?.fault.as_ref()?;
-        fault.message.as_str().contains(CLUSTER_IS_DOWN).then_some((node, *since))
+        let state = scene.world.source(node)?;
+        let (since, fault) = state.fault.as_ref()?;
+        // One that never answered otherwise said so before anybody looked.
+        let since = state.last_data.map(|_| *since);
+        fault.message.as_str().contains(CLUSTER_IS_DOWN).then_some((node, since))
     });
     let rising = nodes().filter_map(|node| Some((node, errors(scene, node, "CLUSTERDOWN")?)));
     let worst = rising.max_by(|(_, one), (_, other)| one.gained.total_cmp(&other.gained));

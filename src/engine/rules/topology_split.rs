@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::cluster_views::{common, count, is_clustered, moving, shown, views};
+use super::cluster_views::{
+    common, count, is_clustered, moving, shown, slots_on_the_move, too_few, views, without,
+};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
 use crate::metric::Unit;
 use crate::quantity::show;
@@ -21,15 +23,13 @@ pub(super) static RULE: Rule = Rule {
           that both say that they own a slot convict: writes go two ways, and those of one are lost. Views that \
           give a slot different owners send clients from node to node. A node that knows fewer nodes, or is at \
           an older epoch, is a suspect at most: it may only be cut off, or forgotten. Two masters in one shard after \
-          a failover, one of them failed, is no split, and neither is a slot that is being moved. The last word of a \
-          node that does not answer any more is not counted.",
+          a failover, one of them failed, is no split, and neither is a slot that is being moved: two owners of other \
+          slots are still seen, and nobody says what else views differ by until the move is done. The last word of a \
+          node that does not answer any more is not counted, and fewer than half of the primaries speak for no \
+          cluster.",
     next: "see which nodes see each other (the cluster's bus is a port of its own, 10000 above); then let \
            redis-cli --cluster check say which slots are in doubt before anything is fixed",
-    watches: Watches::Those {
-        kinds: &[Kind::Redis],
-        which: "that is a cluster whose nodes give their views",
-        are: |scene, cluster| is_clustered(scene, cluster) && scene.world.views(cluster).nth(1).is_some(),
-    },
+    watches: Watches::Those { kinds: &[Kind::Redis], which: "that is a cluster", are: is_clustered },
     nature: Nature::Mechanism,
     exonerates: true,
     role: Role::Trigger,
@@ -47,30 +47,43 @@ type View = (Moment, ClusterView);
 
 fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
     let views = views(scene, cluster);
+    if let [(_, view)] = views[..]
+        && view.known <= 1
+    {
+        return Judgement::Clear("it has one node, which agrees with itself".to_owned());
+    }
     if views.len() < 2 {
         return Judgement::Unknown(format!("{} of its nodes give a view that still holds", views.len()));
     }
-    if let Some(moves) = moving(&views) {
-        return Judgement::Clear(format!("{moves}: until that is done views may differ by it"));
+    if let Some(breach) = two_owners(&views, &slots_on_the_move(&views)) {
+        return breach.judged();
     }
-    let doubt = two_owners(&views).or_else(|| other_owners(&views)).or_else(|| knows_less(&views));
-    match doubt {
-        Some(breach) => breach.judged(),
-        None => {
+    let moves = moving(&views);
+    match (other_owners(&views).or_else(|| knows_less(&views)), moves) {
+        (Some(_), Some(moves)) => {
+            Judgement::Unknown(format!("{moves}: until that is done views may differ by it"))
+        }
+        (Some(breach), None) => breach.judged(),
+        (None, moves) => {
+            if let Some(few) = too_few(scene, cluster, &views) {
+                return Judgement::Unknown(few);
+            }
             let known = views.first().map_or(0, |(_, view)| view.known);
+            let moves = moves.map_or(String::new(), |moves| format!("; {moves}"));
             Judgement::Clear(format!(
-                "{} nodes agree on the owner of every slot, and know {known} nodes",
+                "{} nodes agree on the owner of every slot, and know {known} nodes{moves}",
                 views.len()
             ))
         }
     }
 }
 
-/// Two nodes that both say that they own a slot.
-fn two_owners(views: &[&View]) -> Option<Breach> {
+/// Two nodes that both say that they own a slot, of those that are not on the move.
+fn two_owners(views: &[&View], on_the_move: &[u16]) -> Option<Breach> {
     // Of a thousand nodes few pairs lie over each other: in the order of their slots only neighbours can.
+    let own = |view: &ClusterView| without(&view.own, on_the_move);
     let mut owned: Vec<((u16, u16), &ClusterView)> =
-        views.iter().flat_map(|(_, view)| view.own.iter().map(move |range| (*range, view))).collect();
+        views.iter().flat_map(|(_, view)| own(view).into_iter().map(move |range| (range, view))).collect();
     owned.sort_by_key(|(range, _)| *range);
     let mut reaches: Option<((u16, u16), &ClusterView)> = None;
     for (range, view) in owned {
@@ -78,7 +91,7 @@ fn two_owners(views: &[&View]) -> Option<Breach> {
             && before.1 >= range.0
             && other.node != view.node
         {
-            let both = common(&other.own, &view.own);
+            let both = common(&own(other), &own(view));
             let [one, two] = [other, view].map(|view| view.node.address().unwrap_or("a node"));
             let slots = count(&both);
             return Some(Breach::new(

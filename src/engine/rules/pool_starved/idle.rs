@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::findings::{Finding, State};
-use crate::metric::{REDIS_CLIENTS, Unit};
+use crate::metric::{REDIS_ANSWER_TIME, REDIS_CLIENTS, Unit};
 use crate::peers::typical;
 use crate::quantity::show;
 use crate::rules::Limits;
@@ -13,6 +13,7 @@ use crate::rules::slow_to_answer::node_answer_time;
 use crate::scene::Scene;
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::wording::baseline_words;
 
 /// What is seen of the stores of a service.
 #[derive(Debug)]
@@ -28,8 +29,10 @@ pub(super) enum Stores {
 }
 
 /// Findings on a shard that make it busy, whatever its numbers are: of its thread, its bytes, and of
-/// slots that nobody serves; those of the last minute too, because who gave up waiting is counted as long. A slow log of ten minutes says nothing of now.
-const BUSY: &[&str] = &["shard-saturated", "shard-hot", "shard-bandwidth", "slots-uncovered"];
+/// slots that nobody serves, and pauses in which it does nothing else; those of the last minute too, because who gave up
+/// waiting is counted as long. A slow log of ten minutes says nothing of now.
+const BUSY: &[&str] =
+    &["shard-saturated", "shard-hot", "shard-bandwidth", "slots-uncovered", "fork-stall", "expiry-herd"];
 
 /// The finding that a shard answers us late, which convicts nobody alone.
 const LATE: &str = "slow-to-answer";
@@ -61,18 +64,38 @@ pub(super) fn of_stores(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_
             return Stores::Busy(format!("{shard} was not idle in the last minute ({rule})"));
         }
         let primary = scene.primary(shard);
-        if primary.is_some_and(|node| scene.findings.get(GONE, node).is_some_and(Finding::counts)) {
-            return Stores::Busy(format!("the primary of {shard} is not to be reached ({GONE})"));
+        let gone = primary.and_then(|node| scene.findings.get(GONE, node)).filter(|gone| gone.counts());
+        match gone.map(Finding::until) {
+            Some(None) => {
+                return Stores::Busy(format!("the primary of {shard} is not to be reached ({GONE})"));
+            }
+            Some(Some(until)) if scene.now.since(until) <= LATELY => {
+                return Stores::Busy(format!(
+                    "the primary of {shard} was not to be reached in the last minute ({GONE})"
+                ));
+            }
+            _ => {}
         }
         let busy = primary.and_then(|node| node_busy(scene, node));
         let answers = primary.and_then(|node| node_answer_time(scene, node));
         if let Some(busy) = busy.filter(|busy| busy.value >= limits.of("thread")) {
             return Stores::Busy(format!("the thread of {shard} is {} busy", show(busy.value, Unit::Ratio)));
         }
-        if let Some(answers) = answers
-            && (answers.value >= limits.of("answer") || scene.findings.stirring(&[LATE], shard))
-        {
-            slow = Some(format!("{shard} answers in {}", show(answers.value, Unit::Seconds)));
+        let usual = primary.and_then(|node| scene.baseline(node, REDIS_ANSWER_TIME, None));
+        if let Some(answers) = answers {
+            let shown = show(answers.value, Unit::Seconds);
+            let is_risen = usual.is_some_and(|usual| {
+                answers.value >= limits.of("rise_floor").max(usual.typical * limits.of("rise"))
+            });
+            if answers.value >= limits.of("answer") || scene.findings.stirring(&[LATE], shard) {
+                slow = Some(format!("{shard} answers in {shown}"));
+            } else if let Some(usual) = usual.filter(|_| is_risen) {
+                let before = show(usual.typical, Unit::Seconds);
+                slow = Some(format!("{shard} answers in {shown}, {} {before}", baseline_words(usual.from)));
+            } else if usual.is_none() && answers.value >= limits.of("rise_floor") {
+                unseen = Some(format!("{shard} answers in {shown}, and nothing says what is usual"));
+                continue;
+            }
         }
         let bytes = scene.findings.get("shard-bandwidth", shard).map(|finding| &finding.state);
         match (busy, answers, bytes) {

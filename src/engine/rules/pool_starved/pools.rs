@@ -121,6 +121,7 @@ impl Pool {
             (Some(all), Some(one)) => Some(Rise {
                 rate: Seen { value: all.rate.value + one.rate.value, at: all.rate.at.max(one.rate.at) },
                 gained: all.gained + one.gained,
+                // `None` is less than any: what one was first seen with began before all.
                 began: all.began.min(one.began),
             }),
             (one, other) => one.or(other),
