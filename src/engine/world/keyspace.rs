@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::slow_log::SAME_ENTRY_MS;
 use crate::reading::{HotSearch, KeyMethod, KeySizes, LargeCommand, Scan};
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -27,6 +28,19 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
+    /// Forgets a node that has left its deployment.
+    pub(super) fn remove(&mut self, node: &Subject) {
+        self.sizes.remove(node);
+        self.large.remove(node);
+    }
+
+    /// Forgets what was found on the shards of a deployment that it has no more.
+    pub(super) fn keep_shards(&mut self, cluster: &Subject, has: impl Fn(&Subject) -> bool) {
+        let stays = |shard: &Subject| !cluster.contains(shard) || has(shard);
+        self.scans.retain(|shard, _| stays(shard));
+        self.searches.retain(|(shard, _), _| stays(shard));
+    }
+
     pub(super) fn take_scan(&mut self, at: Moment, scan: &Scan) {
         self.scans.insert(scan.shard.clone(), (at, scan.clone()));
     }
@@ -42,6 +56,12 @@ impl Keyspace {
     pub(super) fn take_large(&mut self, node: &Subject, command: &LargeCommand, clocks_apart_ms: i64) {
         let kept = self.large.entry(node.clone()).or_default();
         let at = Moment(command.at.0.saturating_add(clocks_apart_ms));
+        // A source that began anew reads the whole log again.
+        if kept.iter().any(|known| {
+            known.id == command.id && known.kind == command.kind && known.at.0.abs_diff(at.0) < SAME_ENTRY_MS
+        }) {
+            return;
+        }
         kept.push_back(LargeCommand { at, ..command.clone() });
         if kept.len() > LARGE_KEPT {
             kept.pop_front();
@@ -99,5 +119,55 @@ impl Keyspace {
     /// The large commands of every node.
     pub fn all_large(&self) -> impl Iterator<Item = (&Subject, &LargeCommand)> {
         self.large.iter().flat_map(|(node, commands)| commands.iter().map(move |command| (node, command)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::LargeKind;
+
+    fn large(id: u64, at: i64, kind: LargeKind) -> LargeCommand {
+        LargeCommand {
+            id,
+            at: Moment(at),
+            kind,
+            bytes: 2_000_000,
+            command: "GET".into(),
+            key: Some("big".into()),
+            client: "".into(),
+            excluded: false,
+        }
+    }
+
+    #[test]
+    fn a_large_command_that_is_read_again_counts_once() {
+        let node: Subject = "redis/features#0@10.0.0.1:6379".parse().unwrap();
+        let mut keyspace = Keyspace::default();
+        for id in [1, 2, 1, 2] {
+            keyspace.take_large(&node, &large(id, 1_000, LargeKind::Reply), 0);
+        }
+        keyspace.take_large(&node, &large(1, 1_000, LargeKind::Request), 0);
+        keyspace.take_large(&node, &large(1, 600_000, LargeKind::Reply), 0);
+        let kept = keyspace.large(&node).map(|(_, one)| (one.id, one.at.0)).collect::<Vec<_>>();
+        assert_eq!(kept, [(1, 1_000), (2, 1_000), (1, 1_000), (1, 600_000)]);
+    }
+
+    #[test]
+    fn what_left_the_deployment_is_forgotten() {
+        let cluster: Subject = "redis/features".parse().unwrap();
+        let (stays, goes) = (cluster.shard(0), cluster.shard(1));
+        let node = goes.instance("10.0.1.1:6379");
+        let mut keyspace = Keyspace::default();
+        for shard in [&stays, &goes] {
+            keyspace.take_scan(Moment(0), &Scan::begun(shard.clone(), shard.instance("h:1")));
+        }
+        let other: Subject = "redis/other#1".parse().unwrap();
+        keyspace.take_scan(Moment(0), &Scan::begun(other.clone(), other.instance("h:1")));
+        keyspace.take_large(&node, &large(1, 0, LargeKind::Reply), 0);
+        keyspace.remove(&node);
+        keyspace.keep_shards(&cluster, |shard| *shard == stays);
+        assert!(keyspace.scans().map(|scan| &scan.shard).eq([&stays, &other]));
+        assert_eq!(keyspace.all_large().count(), 0);
     }
 }

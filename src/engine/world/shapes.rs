@@ -23,7 +23,10 @@ impl World {
             self.slow.remove(node);
             self.data.remove(node);
             self.views.remove(node);
+            self.keyspace.remove(node);
         }
+        let shards: BTreeSet<&Subject> = topology.shards.iter().map(|shard| &shard.subject).collect();
+        self.keyspace.keep_shards(&topology.cluster, |shard| shards.contains(shard));
         let mut hosts: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
         for node in topology.shards.iter().flat_map(|shard| &shard.nodes) {
             hosts.entry(host_of(&node.subject).to_owned()).or_default().push(node.subject.clone());

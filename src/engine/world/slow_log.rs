@@ -12,7 +12,7 @@ use crate::time::Moment;
 const KEPT: usize = 128;
 
 /// Two readings of one entry may differ by this much once they are shifted to our clock.
-const SAME_ENTRY_MS: u64 = 15_000;
+pub(super) const SAME_ENTRY_MS: u64 = 15_000;
 
 /// The newest slow-log entries of every node.
 #[derive(Debug, Default)]
