@@ -6,6 +6,7 @@ use headwater_engine::Subject;
 use headwater_engine::metric::{self, Metric};
 use headwater_engine::reading::{Reading, Value};
 
+use super::address::write_address;
 use super::info::Info;
 
 /// How many commands are told apart; the rest are in the totals.
@@ -127,7 +128,8 @@ fn add_replicas(reading: &mut Reading, node: &Subject, info: &Info<'_>) {
     add(reading, node, metric::REDIS_REPLICAS, info.number("connected_slaves").map(Value::Gauge));
     let written = info.number("master_repl_offset");
     for replica in info.replicas.iter().take(REPLICAS_SHOWN) {
-        let part = format!("{}:{}", replica.host, replica.port);
+        // As its subject is written: a rule joins the two.
+        let part = write_address(replica.host, replica.port);
         let lag = replica.lag_s.map(Value::Gauge);
         let behind = written.zip(replica.offset).map(|(written, at)| Value::Gauge((written - at).max(0.0)));
         for (metric, value) in [(metric::REDIS_REPLICA_LAG, lag), (metric::REDIS_REPLICA_BEHIND, behind)] {
@@ -255,6 +257,18 @@ mod tests {
         let reading = reading(&String::from_utf8(bytes).unwrap());
         assert_eq!(value(&reading, metric::REDIS_REPLICATION_UP), Some(0.0));
         assert_eq!(value(&reading, metric::REDIS_REPLICATION_LAG), None);
+    }
+
+    #[test]
+    fn a_replica_is_named_as_its_subject_is_written() {
+        let reading = reading(
+            "role:master\r\nconnected_slaves:2\r\n\
+             slave0:ip=::1,port=6380,state=online,offset=10,lag=1\r\n\
+             slave1:ip=10.0.0.2,port=6379,state=online,offset=10,lag=0\r\n",
+        );
+        let lags = reading.samples.iter().filter(|sample| sample.metric == metric::REDIS_REPLICA_LAG.into());
+        let named: Vec<String> = lags.filter_map(|sample| Some(sample.part.as_ref()?.to_string())).collect();
+        assert_eq!(named, ["[::1]:6380", "10.0.0.2:6379"]);
     }
 
     #[test]
