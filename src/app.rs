@@ -7,6 +7,8 @@
 
 pub mod hot_search;
 pub mod scan_progress;
+pub mod suspension;
+pub mod told;
 pub mod triage;
 
 use std::sync::Arc;

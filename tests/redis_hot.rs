@@ -258,7 +258,9 @@ async fn a_server_that_counts_no_reads_refuses_and_says_what_would_help() {
     let (shard, node) = (&topology.shards[0].subject, &topology.shards[0].nodes[0].subject);
     let offers = offers(&mut readings, node).await;
     assert!(refusal(&offers, KeyMethod::Frequencies).is_some_and(|why| why.contains("allkeys-lfu")));
-    for (method, words) in [(KeyMethod::Frequencies, "LFU"), (KeyMethod::SlotStats, "does not count slots")] {
+    for (method, words) in
+        [(KeyMethod::Frequencies, "LFU"), (KeyMethod::SlotStats, "does not know CLUSTER SLOT-STATS")]
+    {
         target.search(shard, method, SearchBudget::default()).expect("the shard is known");
         let search = until_ended(&mut readings).await;
         let ScanState::Stopped(why) = &search.state else { panic!("{:?}", search.state) };

@@ -1,7 +1,6 @@
 //! Which search for hot keys may run, which comes first, and what is said of it.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use headwater_engine::metric::Unit;
 use headwater_engine::reading::{
@@ -9,6 +8,7 @@ use headwater_engine::reading::{
 };
 use headwater_engine::{Snapshot, Subject, quantity};
 
+use super::told::Told;
 use crate::sources::redis::SearchBudget;
 
 /// What whoever looks has agreed to. By itself nothing may run.
@@ -89,38 +89,27 @@ pub fn to_name_it(offers: &[MethodOffer], permit: &Permit) -> String {
     if parts.is_empty() { "the node has not told yet what it offers".to_owned() } else { parts.join("; ") }
 }
 
-/// Remembers when each search was last spoken of, and whether its end was told.
+/// Remembers which searches were spoken of.
 #[derive(Debug, Default)]
 pub struct SearchProgress {
-    told: BTreeMap<(Subject, KeyMethod), (Instant, bool)>,
+    told: Told<(Subject, KeyMethod)>,
 }
-
-/// The pause between two lines about one running search.
-const PAUSE: Duration = Duration::from_secs(2);
 
 impl SearchProgress {
     /// Notes that the start of a search was told: the next line about it comes after a pause.
     pub fn started(&mut self, shard: &Subject, method: KeyMethod) {
-        self.told.insert((shard.clone(), method), (Instant::now(), false));
+        self.told.started((shard.clone(), method));
     }
 
-    /// The line to say about a search now: after each pause, and once at its end.
+    /// The line to say about a search now, if one is due.
     pub fn line(&mut self, search: &HotSearch) -> Option<String> {
-        let key = (search.shard.clone(), search.method);
-        let has_ended = search.state.has_ended();
-        let is_due = self
-            .told
-            .get(&key)
-            .is_none_or(|(at, is_end_told)| !is_end_told && (has_ended || at.elapsed() >= PAUSE));
-        is_due.then(|| {
-            self.told.insert(key, (Instant::now(), has_ended));
-            search_line(search)
-        })
+        let name = (search.shard.clone(), search.method);
+        self.told.is_due(name, search.state.has_ended()).then(|| search_line(search))
     }
 
     /// Whether the end of a search was told.
     pub fn is_end_told(&self, shard: &Subject, method: KeyMethod) -> bool {
-        self.told.get(&(shard.clone(), method)).is_some_and(|(_, is_end_told)| *is_end_told)
+        self.told.is_end_told(&(shard.clone(), method))
     }
 }
 
@@ -162,10 +151,7 @@ pub fn heat_words(key: &KeyHeat) -> String {
         (key.cpu_share, "of CPU time"),
         (key.bytes_share, "of bytes"),
     ];
-    let mut parts: Vec<_> = shares
-        .iter()
-        .filter_map(|(share, of)| Some(format!("{} {of}", quantity::show((*share)?, Unit::Ratio))))
-        .collect();
+    let mut parts = share_words(&shares);
     parts.extend(key.per_second.map(|rate| quantity::show(rate, Unit::PerSecond)));
     parts.extend(key.frequency.map(|counter| format!("counter {counter} of 255, share unknown")));
     parts.extend(key.command.as_ref().map(|command| format!("mostly {command}")));
@@ -175,15 +161,19 @@ pub fn heat_words(key: &KeyHeat) -> String {
 /// How hot a slot is, in words, and how near that comes to a key.
 pub fn slot_words(slot: &SlotHeat) -> String {
     let shares = [(slot.cpu_share, "of CPU time"), (slot.bytes_share, "of bytes")];
-    let shares: Vec<_> = shares
-        .iter()
-        .filter_map(|(share, of)| Some(format!("{} {of}", quantity::show((*share)?, Unit::Ratio))))
-        .collect();
+    let shares = share_words(&shares);
     let keys = match slot.keys {
         1 => "its only key".to_owned(),
         keys => format!("one of its {keys} keys or several"),
     };
     format!("slot {}: {}, {keys}", slot.slot, shares.join(", "))
+}
+
+/// The shares that are known, each with what it is a share of.
+fn share_words(shares: &[(Option<f64>, &str)]) -> Vec<String> {
+    let word =
+        |(share, of): &(Option<f64>, &str)| Some(format!("{} {of}", quantity::show((*share)?, Unit::Ratio)));
+    shares.iter().filter_map(word).collect()
 }
 
 #[cfg(test)]

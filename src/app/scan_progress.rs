@@ -1,45 +1,31 @@
 //! What is said about scans while they run: a line each, not too often.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-
 use headwater_engine::metric::Unit;
 use headwater_engine::reading::{Scan, ScanState};
 use headwater_engine::{Subject, quantity};
 
-/// The pause between two lines about one running scan.
-const PAUSE: Duration = Duration::from_secs(2);
+use super::told::Told;
 
-/// Remembers when each scan was last spoken of, and whether its end was told.
+/// Remembers which scans were spoken of.
 #[derive(Debug, Default)]
 pub struct ScanProgress {
-    told: BTreeMap<Subject, (Instant, bool)>,
+    told: Told<Subject>,
 }
 
 impl ScanProgress {
     /// Notes that the start of a shard's scan was told: the next line about it comes after a pause.
     pub fn started(&mut self, shard: &Subject) {
-        self.told.insert(shard.clone(), (Instant::now(), false));
+        self.told.started(shard.clone());
     }
 
-    /// The line to say about a scan now: at once when nothing was said of it yet, then after each pause, and once at
-    /// its end.
+    /// The line to say about a scan now, if one is due.
     pub fn line(&mut self, scan: &Scan) -> Option<String> {
-        let has_ended = scan.state.has_ended();
-        let is_due = self
-            .told
-            .get(&scan.shard)
-            .is_none_or(|(at, is_end_told)| !is_end_told && (has_ended || at.elapsed() >= PAUSE));
-        if !is_due {
-            return None;
-        }
-        self.told.insert(scan.shard.clone(), (Instant::now(), has_ended));
-        Some(scan_line(scan))
+        self.told.is_due(scan.shard.clone(), scan.state.has_ended()).then(|| scan_line(scan))
     }
 
     /// Whether the end of a shard's scan was told.
     pub fn is_end_told(&self, shard: &Subject) -> bool {
-        self.told.get(shard).is_some_and(|(_, is_end_told)| *is_end_told)
+        self.told.is_end_told(shard)
     }
 }
 

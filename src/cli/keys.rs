@@ -9,6 +9,7 @@ mod ttl;
 mod watched;
 
 use clap::Subcommand;
+use clap::builder::RangedU64ValueParser;
 
 use super::output::{Failure, print};
 use crate::report::Layout;
@@ -52,6 +53,11 @@ fn share(text: &str) -> Result<f64, String> {
     share
         .filter(|share| *share > 0.0 && *share <= 1.0)
         .ok_or_else(|| "write a share of one core such as '1%' or '0.05', up to '100%'".to_owned())
+}
+
+/// A number from 1 to the most that is kept.
+fn at_most<const MOST: u64>() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MOST)
 }
 
 fn answer(format: KeysFormat, text: Layout, json: serde_json::Value) -> Result<u8, Failure> {

@@ -10,6 +10,7 @@ pub mod connection;
 mod cost;
 mod discovery;
 mod gentle;
+mod hold;
 mod hot;
 mod identity;
 pub mod info;
@@ -40,7 +41,7 @@ use headwater_engine::reading::{KeyMethod, LargeKind, Node, NodeHealth, Reading,
 use headwater_engine::{Kind, Moment, Subject};
 use tokio::sync::watch;
 
-pub use hot::{LONGEST_MONITOR, SearchBudget};
+pub use hot::{KEEP as MOST_HOT_KEYS, LONGEST_MONITOR, SearchBudget};
 pub use placement::{Placement, Relation, place, relation};
 pub use probe::{ProbeStep, probe};
 pub use scan::{ScanBudget, ScanHandle};
@@ -48,6 +49,7 @@ pub use spec::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
 
 use super::Outlet;
 use discovery::{Found, Target};
+use hold::Hold;
 
 /// A running Redis target: its discovery and a task for each of its nodes. Everything it learns goes to its
 /// outlet; it ends with the outlet's token or with [`RedisTarget::stop`].
@@ -127,7 +129,7 @@ impl RedisTarget {
             budget,
             outlet: self.outlet.clone(),
             cancel: cancel.clone(),
-            paused,
+            hold: Hold::new(paused),
             progress: stopped.map(|(_, progress)| progress),
             shelf: self.shelf.clone(),
         };
@@ -153,7 +155,7 @@ impl RedisTarget {
             budget,
             outlet: self.outlet.clone(),
             cancel: cancel.clone(),
-            paused,
+            hold: Hold::new(paused),
         };
         hot::has_search(method).then(|| ScanHandle { cancel, pause, task: tokio::spawn(job.run()) })
     }

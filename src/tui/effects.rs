@@ -21,6 +21,9 @@ use clipboard::Multiplexer;
 /// How long a stop is waited for. Without a shell that could let the process go on, the system does not stop it.
 const LONGEST_STOP: Duration = Duration::from_millis(500);
 
+/// How long the feed may take to end searches before the process stops all the same.
+const LONGEST_ENDING: Duration = Duration::from_millis(1_500);
+
 impl<F: Face> Run<F> {
     /// Does what the screen wants; says whether that ends everything.
     pub(super) async fn perform(&mut self, effect: Effect) -> Option<Leave> {
@@ -156,7 +159,18 @@ impl<F: Face> Run<F> {
         });
     }
 
+    /// Ends what would have a server write to us while nobody reads.
+    async fn end_searches(&mut self) {
+        let mut ended = self.feed.ended.clone();
+        ended.mark_unchanged();
+        if self.order(Order::EndSearches) {
+            // A feed that has ended searches nothing.
+            let _ = tokio::time::timeout(LONGEST_ENDING, ended.changed()).await;
+        }
+    }
+
     async fn suspend(&mut self) -> Option<Leave> {
+        self.end_searches().await;
         self.terminal.leave();
         let stopped = kill_current_process_group(Signal::TSTP);
         // The process goes on here when the shell lets it.

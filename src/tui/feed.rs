@@ -31,6 +31,8 @@ pub struct Feed {
     pub status: watch::Receiver<Status>,
     /// What became of orders, and whatever else the operator should know, a line each.
     pub notices: mpsc::Receiver<Notice>,
+    /// Counts how often [`Order::EndSearches`] was carried out.
+    pub ended: watch::Receiver<u64>,
     /// What the feed is asked to do.
     pub orders: mpsc::Sender<Order>,
     /// Done when the feed has ended, with what it learned.
@@ -49,6 +51,8 @@ pub struct Outlet {
     pub status: watch::Sender<Status>,
     /// Where notices go.
     pub notices: mpsc::Sender<Notice>,
+    /// Counts how often [`Order::EndSearches`] was carried out.
+    pub ended: watch::Sender<u64>,
     /// What the screen asks for; `None` from it means that the screen is gone.
     pub orders: mpsc::Receiver<Order>,
 }
@@ -66,6 +70,8 @@ pub enum Order {
     CancelScan(Subject),
     /// Searches a shard for hot keys in this way.
     Search(Subject, KeyMethod),
+    /// Ends the searches that slow a server, before nobody listens to it for a while.
+    EndSearches,
     /// Steers a replay.
     Play(Play),
     /// Ends the feed.
@@ -81,10 +87,11 @@ impl Feed {
     {
         let (snapshots, newest) = watch::channel(None);
         let (status, said) = watch::channel(status);
+        let (ended, has_ended) = watch::channel(0);
         let (notices, told) = mpsc::channel(WAITING);
         let (orders, ordered) = mpsc::channel(WAITING);
-        let task = tokio::spawn(run(Outlet { snapshots, status, notices, orders: ordered }));
-        Self { snapshots: newest, status: said, notices: told, orders, task }
+        let task = tokio::spawn(run(Outlet { snapshots, status, notices, ended, orders: ordered }));
+        Self { snapshots: newest, status: said, notices: told, ended: has_ended, orders, task }
     }
 
     /// Ends the feed and gives what it learned; one that does not end in time, or ended by a panic, has learned nothing.

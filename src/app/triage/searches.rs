@@ -9,6 +9,7 @@ use headwater_engine::{Snapshot, Subject};
 
 use crate::app::App;
 use crate::app::hot_search::{Permit, SearchProgress, best, flag, offers_of, to_name_it};
+use crate::app::suspension::Suspension;
 use crate::sources::redis::ScanHandle;
 
 /// How long searches of a guilty shard may go on after the pass should have ended: HOTKEYS counts for 10 s.
@@ -24,11 +25,18 @@ pub(super) struct Searches {
     started: BTreeMap<(Subject, KeyMethod), ScanHandle>,
     progress: SearchProgress,
     are_awaited: bool,
+    suspension: Suspension,
 }
 
 impl Searches {
     pub(super) fn new(permit: Permit) -> Self {
-        Self { permit, started: BTreeMap::new(), progress: SearchProgress::default(), are_awaited: false }
+        Self {
+            permit,
+            started: BTreeMap::new(),
+            progress: SearchProgress::default(),
+            are_awaited: false,
+            suspension: Suspension::default(),
+        }
     }
 
     /// Starts what the snapshot wants and nobody has forbidden.
@@ -49,6 +57,9 @@ impl Searches {
                     flag(method).map_or(" (--no-scan forbids it)".to_owned(), |flag| format!(" ({flag})"));
                 let _ =
                     writeln!(progress, "searching {shard} for hot keys by {}: {}{by}", row.name, row.cost);
+                if row.needs_consent {
+                    self.suspension.ends_first(&handle);
+                }
                 self.progress.started(shard, method);
                 self.started.insert((shard.clone(), method), handle);
             }

@@ -9,7 +9,7 @@ use headwater_engine::{Subject, quantity};
 
 use super::heard::Heard;
 use super::scanning::{ScanArgs, Scanned};
-use super::{KeysFormat, answer};
+use super::{KeysFormat, answer, at_most};
 use crate::cli::output::Failure;
 use crate::report::Layout;
 
@@ -25,8 +25,8 @@ const BYTES: &str = "_sizes";
 pub(in crate::cli) struct BigArgs {
     #[command(flatten)]
     scan: ScanArgs,
-    /// How many keys and patterns are listed
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    /// How many keys and patterns are listed, at most 1000
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_most::<1_000>())]
     top: usize,
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = KeysFormat::Text)]

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use headwater_engine::reading::{ClusterView, Event, KeySizes, LargeCommand, LargeKind, Reading};
 use headwater_engine::{RemoteText, Subject};
 
+/// Keys of large commands that are remembered: a scan may go on for long, and names never end.
+const KEPT: usize = 4_096;
+
 /// What was heard.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
@@ -67,6 +70,9 @@ impl Heard {
     fn add(&mut self, node: &Subject, command: &LargeCommand) {
         let Some(key) = &command.key else { return };
         let place = (node.clone(), command.kind, command.command.clone(), key.clone());
+        if self.large.len() >= KEPT && !self.large.contains_key(&place) {
+            return;
+        }
         let known = self.large.entry(place).or_insert(LargeKey { times: 0, most: 0 });
         known.times += 1;
         known.most = known.most.max(command.bytes);

@@ -12,13 +12,15 @@ use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, ScanSt
 
 use super::scanning::is_shard;
 use super::watched::Watched;
-use super::{KeysFormat, answer};
+use super::{KeysFormat, answer, at_most};
 use crate::app::hot_search::{Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, ways};
+use crate::app::suspension::Suspension;
 use crate::cli::consent::ConsentArgs;
 use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
 use crate::cli::{EXIT_UNAVAILABLE, interrupted};
 use crate::report::Layout;
+use crate::sources::redis::MOST_HOT_KEYS;
 use passive::Passive;
 
 /// How long a node may take to tell what it offers.
@@ -40,8 +42,8 @@ pub(in crate::cli) struct HotArgs {
     method: Option<KeyMethod>,
     #[command(flatten)]
     consent: ConsentArgs,
-    /// How many keys are listed
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    /// How many keys are listed, at most 32: no way keeps more
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_most::<{ MOST_HOT_KEYS as u64 }>())]
     top: usize,
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = KeysFormat::Text)]
@@ -54,6 +56,15 @@ fn method_parser() -> impl TypedValueParser<Value = KeyMethod> {
         .try_map(|name| ways().find(|row| row.name == name).map(|row| row.method).ok_or("no such way"))
 }
 
+/// What is to be done on one shard.
+struct Plan {
+    shard: Subject,
+    offers: Vec<MethodOffer>,
+    method: Option<KeyMethod>,
+    /// The place of its target in the list.
+    target: usize,
+}
+
 /// What came of one shard.
 struct Answer {
     shard: Subject,
@@ -64,7 +75,7 @@ struct Answer {
 pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
     let config = args.access.resolve(&args.targets)?;
     let permit = args.consent.permit(true);
-    let (mut answers, mut passive, mut known) = (vec![], Passive::default(), vec![]);
+    let (mut plans, mut targets, mut passive, mut known) = (vec![], vec![], Passive::default(), vec![]);
     for mut watched in Watched::start(&config)? {
         let topology = watched.wait_for_topology().await?;
         let shards: Vec<_> = topology
@@ -82,21 +93,25 @@ pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
             let offers =
                 primary.as_ref().and_then(|primary| offers.get(primary)).cloned().unwrap_or_default();
             let method = choose(&offers, &permit, args.method)?;
-            if let Some(method) = method.filter(|method| shards.len() > 1 && method.row().needs_consent) {
-                return Err(Failure::usage(format_args!(
-                    "'{}' slows what it looks at and there are {} shards: name one with --shard",
-                    method.row().name,
-                    shards.len()
-                )));
-            }
-            let search = match method {
-                Some(method) => search(&mut watched, shard, method, &permit, &mut passive).await?,
-                None => None,
-            };
-            answers.push(Answer { shard: shard.clone(), offers, search });
+            plans.push(Plan { shard: shard.clone(), offers, method, target: targets.len() });
         }
-        watched.target.stop();
+        targets.push(watched);
     }
+    refuse_many(&plans)?;
+    let (mut answers, mut suspension) = (vec![], Suspension::default());
+    for Plan { shard, offers, method, target } in plans {
+        let (mut search, mut was_interrupted) = (None, false);
+        if let Some(method) = method {
+            let watched = &mut targets[target];
+            (search, was_interrupted) =
+                search_by(method, &shard, watched, &permit, &mut passive, &mut suspension).await;
+        }
+        answers.push(Answer { shard, offers, search });
+        if was_interrupted {
+            break;
+        }
+    }
+    targets.iter().for_each(|watched| watched.target.stop());
     if let Some(wanted) = args.shard.as_ref().filter(|_| answers.is_empty()) {
         return Err(Failure::usage(format_args!("no shard '{wanted}': use one of {}", known.join(", "))));
     }
@@ -106,6 +121,19 @@ pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
     let ran = answers.iter().filter_map(|answer| answer.search.as_ref()).any(has_found);
     answer(args.format, text(&answers, &passive, &permit, args.top), json(&answers, &passive, args.top))?;
     Ok(if ran { 0 } else { EXIT_UNAVAILABLE })
+}
+
+/// Refuses before anything runs when more than one shard would be slowed: each was not agreed to.
+fn refuse_many(plans: &[Plan]) -> Result<(), Failure> {
+    let mut slowed = plans.iter().filter_map(|plan| plan.method.filter(|method| method.row().needs_consent));
+    let (Some(first), count) = (slowed.next(), slowed.count() + 1) else { return Ok(()) };
+    if count == 1 {
+        return Ok(());
+    }
+    Err(Failure::usage(format_args!(
+        "'{}' slows what it looks at and there are {count} shards: name one with --shard",
+        first.row().name,
+    )))
 }
 
 /// The way to go: the one that was named, if it may run, or the best.
@@ -145,29 +173,36 @@ async fn offers(
     told
 }
 
-/// Runs one way to its end, which an interruption brings about; a second one waits for nothing.
-async fn search(
-    watched: &mut Watched,
-    shard: &Subject,
+/// Runs one way to its end, which an interruption brings about; a second one waits for nothing. Says also whether there
+/// was one.
+async fn search_by(
     method: KeyMethod,
+    shard: &Subject,
+    watched: &mut Watched,
     permit: &Permit,
     passive: &mut Passive,
-) -> Result<Option<HotSearch>, Failure> {
-    let Some(handle) = watched.target.search(shard, method, permit.budget()) else { return Ok(None) };
+    suspension: &mut Suspension,
+) -> (Option<HotSearch>, bool) {
+    let Some(handle) = watched.target.search(shard, method, permit.budget()) else { return (None, false) };
     let row = method.row();
+    if row.needs_consent {
+        suspension.ends_first(&handle);
+    }
     say(format_args!("searching {shard} for hot keys by {}: {}", row.name, row.cost));
     let mut progress = SearchProgress::default();
     progress.started(shard, method);
     let mut newest = None;
     let mut ended = std::pin::pin!(interrupted());
+    let mut was_interrupted = false;
     let mut task = handle.task;
     loop {
         let reading = tokio::select! {
             biased;
             () = &mut ended => {
-                if handle.cancel.is_cancelled() {
+                if was_interrupted {
                     break;
                 }
+                was_interrupted = true;
                 ended.set(interrupted());
                 handle.cancel.cancel();
                 continue;
@@ -189,7 +224,7 @@ async fn search(
             break;
         }
     }
-    Ok(newest)
+    (newest, was_interrupted)
 }
 
 fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> Layout {

@@ -15,17 +15,18 @@ use futures::future::BoxFuture;
 use headwater_engine::reading::{Event, FaultKind, HotSearch, KeyHeat, KeyMethod, Reading, ScanState};
 use headwater_engine::slot::slot_of;
 use headwater_engine::{RemoteText, Subject};
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
 use super::discovery::KnownNode;
+use super::hold::Hold;
 use super::scan::{CANCELLED, ScanBudget};
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 use crate::sources::{LONGEST_WAIT, Outlet, now};
 
+use hotkeys::Count;
 pub(super) use hotkeys::{read_hotkeys, read_valkey_hotkeys};
 pub use monitor::LONGEST as LONGEST_MONITOR;
 pub(super) use monitor::read_monitored;
@@ -47,7 +48,10 @@ impl Default for SearchBudget {
 }
 
 /// Keys and slots that are told of.
-const KEEP: usize = 32;
+pub const KEEP: usize = 32;
+
+/// What waits while the node suffers, in the words that users see.
+const SEARCH: &str = "the search for hot keys";
 
 /// Runs one way to its end; what it finds goes into the search as it comes.
 type Method = for<'a> fn(&'a mut Run) -> BoxFuture<'a, Result<(), End>>;
@@ -76,7 +80,7 @@ pub(super) struct Job {
     pub(super) budget: SearchBudget,
     pub(super) outlet: Outlet,
     pub(super) cancel: CancellationToken,
-    pub(super) paused: watch::Receiver<bool>,
+    pub(super) hold: Hold,
 }
 
 /// Why a search is over before its time.
@@ -110,7 +114,7 @@ impl Job {
         };
         let (cancel, method) = (self.cancel.clone(), self.method);
         let known = self.primary.as_ref().map(|(_, known)| known.clone());
-        let mut run = Run { job: self, search, connection: None, is_counting: false };
+        let mut run = Run { job: self, search, connection: None, count: Count::None, lack: None };
         let way = METHODS.iter().find(|(known, _)| *known == method);
         let end = match (known, way) {
             (Some(_), Some((_, way))) => tokio::select! {
@@ -120,23 +124,34 @@ impl Job {
             },
             _ => Err(End::Early("the primary of this shard cannot be dialled".to_owned())),
         };
+        run.go_on().await;
         hotkeys::stop(&mut run).await;
         // What the server does for us ends before the end is told.
         run.connection = None;
-        let (refusal, state) = match end {
-            Ok(()) => (Some(None), ScanState::Complete),
-            Err(End::Early(why)) => (None, ScanState::Stopped(RemoteText::new(&why))),
-            Err(End::Refused(why)) => (Some(Some(why.clone())), ScanState::Stopped(RemoteText::new(&why))),
-            Err(End::Lost(trouble)) => {
-                let is_refusal = trouble.kind == FaultKind::Denied || trouble.is_unknown_command();
-                let state = ScanState::Stopped(RemoteText::new(&trouble.message));
-                (is_refusal.then_some(Some(trouble.message)), state)
+        let pulse = run.job.primary.as_ref().map(|(_, known)| &known.pulse);
+        let remember = |refusal: Option<&str>| {
+            if let Some(pulse) = pulse {
+                pulse.refused(method, refusal.map(str::to_owned));
             }
         };
-        if let (Some(refusal), Some((_, known))) = (refusal, &run.job.primary) {
-            known.pulse.refused(method, refusal);
-        }
-        run.tell(state).await;
+        let why = match end {
+            Ok(()) => {
+                remember(None);
+                None
+            }
+            Err(End::Early(why)) => Some(why),
+            Err(End::Refused(why)) => {
+                remember(Some(&why));
+                Some(why)
+            }
+            Err(End::Lost(trouble)) => {
+                if trouble.kind == FaultKind::Denied || trouble.is_command_error() {
+                    remember(Some(&trouble.message));
+                }
+                Some(trouble.message)
+            }
+        };
+        run.tell(why.map_or(ScanState::Complete, |why| ScanState::Stopped(RemoteText::new(&why)))).await;
     }
 }
 
@@ -145,8 +160,10 @@ struct Run {
     job: Job,
     search: HotSearch,
     connection: Option<Connection>,
-    /// Whether the server counts because we asked it to.
-    is_counting: bool,
+    /// What the server counts because we asked it to.
+    count: Count,
+    /// What it was said to lack.
+    lack: Option<&'static str>,
 }
 
 impl Run {
@@ -170,14 +187,36 @@ impl Run {
 
     /// Waits while the operator has the search stand still, and says so.
     async fn while_paused(&mut self) {
-        let mut paused = self.job.paused.clone();
-        // Without a handle there is nobody who could let it go on.
-        if !*paused.borrow() || paused.has_changed().is_err() {
-            return;
+        if self.job.hold.is_on() {
+            self.tell(ScanState::Paused).await;
+            self.job.hold.ends().await;
+            self.tell(ScanState::Running).await;
         }
-        self.tell(ScanState::Paused).await;
-        let _ = paused.wait_for(|is_paused| !is_paused).await;
-        self.tell(ScanState::Running).await;
+    }
+
+    /// Waits while the node suffers, at most until the search has to end, and says so; returns for how long.
+    async fn until_calm(&mut self, end: Instant) -> Result<Duration, End> {
+        let began = Instant::now();
+        let pulse = self.known()?.pulse.clone();
+        if pulse.spared_until().min(end) > began {
+            self.lacks(SEARCH, "the node is near its limit: the search goes on when it is calm").await;
+            pulse.spared(end).await;
+            self.go_on().await;
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Says what the search has to do without for a while, and why.
+    async fn lacks(&mut self, what: &'static str, why: &str) {
+        self.lack = Some(what);
+        self.say(Event::Unavailable { what: RemoteText::new(what), why: RemoteText::new(why) }).await;
+    }
+
+    /// Takes back what it was said to lack, also when it ends meanwhile.
+    async fn go_on(&mut self) {
+        if let Some(what) = self.lack.take() {
+            self.say(Event::Available { what: RemoteText::new(what) }).await;
+        }
     }
 
     fn slot(&self, key: &[u8]) -> u16 {
@@ -186,13 +225,26 @@ impl Run {
 
     async fn tell(&mut self, state: ScanState) {
         self.search.state = state;
+        self.say(Event::HotSearch(self.search.clone())).await;
+    }
+
+    async fn say(&self, event: Event) {
+        // With the app loop gone nobody wants to know.
+        let _ = self.job.outlet.readings.send(self.reading(event)).await;
+    }
+
+    /// Tells how far it is, unless whoever listens is late: the next word says as much.
+    fn tell_if_heard(&self) {
+        let _ = self.job.outlet.readings.try_send(self.reading(Event::HotSearch(self.search.clone())));
+    }
+
+    fn reading(&self, event: Event) -> Reading {
         // Without a node it is the target that speaks: a shard is never asked and is no source.
         let is_of_node = self.search.node != self.search.shard;
         let source = if is_of_node { &self.search.node } else { &self.job.spec.component };
         let mut reading = Reading::new(source.clone(), now());
-        reading.events.push(Event::HotSearch(self.search.clone()));
-        // With the app loop gone nobody wants to know.
-        let _ = self.job.outlet.readings.send(reading).await;
+        reading.events.push(event);
+        reading
     }
 }
 

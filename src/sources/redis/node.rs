@@ -231,8 +231,8 @@ impl NodeSource {
                         )),
                     };
                 }
-                (Err(trouble), InfoForm::Sections) if trouble.is_unknown_command() => InfoForm::All,
-                (Err(trouble), InfoForm::All) if trouble.is_unknown_command() => InfoForm::Plain,
+                (Err(trouble), InfoForm::Sections) if trouble.is_command_error() => InfoForm::All,
+                (Err(trouble), InfoForm::All) if trouble.is_command_error() => InfoForm::Plain,
                 (Err(trouble), _) => {
                     if trouble.ends_connection {
                         self.connection = None;
@@ -419,7 +419,7 @@ pub(super) async fn ask_shape(
     let mut seen = None;
     if !*shards_unknown {
         let answer = connection.ask(Command::ClusterShards, deadline).await;
-        *shards_unknown = answer.as_ref().is_err_and(Trouble::is_unknown_command);
+        *shards_unknown = answer.as_ref().is_err_and(Trouble::is_command_error);
         seen = keep(answer)?.as_ref().and_then(read_shards);
     }
     if seen.is_none() {

@@ -57,6 +57,17 @@ impl Pulse {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).answered
     }
 
+    /// Waits while it is to be spared, and at most until this end.
+    pub(super) async fn spared(&self, end: Instant) {
+        loop {
+            let until = self.spared_until().min(end);
+            if until <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(until).await;
+        }
+    }
+
     /// Until when whatever can wait is not to be asked of it; past when nothing speaks against it.
     pub(super) fn spared_until(&self) -> Instant {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).spared_until

@@ -26,13 +26,14 @@ use tokio_util::sync::CancellationToken;
 use super::allowed::Command;
 use super::connection::Connection;
 use super::discovery::KnownNode;
+use super::hold::Hold;
 use super::reply::{bytes, items, text};
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
 use crate::sources::{Outlet, now};
-pub(super) use pace::Pace;
-pub(super) use run::Progress;
+pub(super) use pace::{FIGURES, Pace, figures_of};
 use run::{End, Run};
+pub(super) use run::{Progress, keys_are_spent, time_is_over};
 
 /// What a scan may cost. The budget is the server's CPU: a slow link slows a scan and never cancels it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +118,7 @@ pub(super) struct Job {
     pub(super) budget: ScanBudget,
     pub(super) outlet: Outlet,
     pub(super) cancel: CancellationToken,
-    pub(super) paused: watch::Receiver<bool>,
+    pub(super) hold: Hold,
     /// How far an earlier scan of the one node came, where this one goes on with it.
     pub(super) progress: Option<Progress>,
     /// Where it is put when it ends early.
@@ -243,7 +244,7 @@ mod tests {
             budget: ScanBudget::default(),
             outlet: Outlet { readings: send, stop: stop.clone() },
             cancel: stop,
-            paused: watch::channel(false).1,
+            hold: Hold::new(watch::channel(false).1),
             progress: None,
             shelf: Shelf::default(),
         };

@@ -27,7 +27,7 @@ pub(super) async fn ask_sentinel(
     let mut connection = Connection::open(&dial, access, &Arc::new(Cost::default()), deadline).await?;
     let name = sentinel.primary.as_str();
     let answer = connection.ask(Command::SentinelAddress(name), deadline).await.map_err(|trouble| {
-        match trouble.is_unknown_command() {
+        match trouble.is_command_error() {
             true => Trouble::broken(
                 FaultKind::Malformed,
                 format!(

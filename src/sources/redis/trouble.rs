@@ -18,17 +18,19 @@ pub struct Trouble {
     pub ends_connection: bool,
     /// The server's error word, when it was the server that said no.
     pub code: Option<String>,
+    /// What it said after that word, as it came: neither stable between releases nor fit to be shown.
+    pub(super) detail: String,
 }
 
 impl Trouble {
     /// A failure after which the connection cannot be used.
     pub fn broken(kind: FaultKind, message: String) -> Self {
-        Self { kind, message, ends_connection: true, code: None }
+        Self { kind, message, ends_connection: true, code: None, detail: String::new() }
     }
 
     /// A failure that concerns one command.
     pub fn of_command(kind: FaultKind, message: String) -> Self {
-        Self { kind, message, ends_connection: false, code: None }
+        Self { kind, message, ends_connection: false, code: None, detail: String::new() }
     }
 
     /// The failure as part of a reading.
@@ -36,10 +38,21 @@ impl Trouble {
         Fault { kind: self.kind, message: RemoteText::new(&self.message) }
     }
 
-    /// Whether the server does not know the command, its subcommand or its arguments.
-    pub fn is_unknown_command(&self) -> bool {
+    /// Whether the server has something against the command itself: it does not know it, its subcommand or its
+    /// arguments, or cannot do it as it is set up.
+    pub fn is_command_error(&self) -> bool {
         // A proxy's own refusals have no code word: Envoy's 'invalid request', others' 'unknown' and 'unsupported'.
         matches!(self.code.as_deref(), Some("ERR" | "invalid" | "unknown" | "unsupported"))
+    }
+
+    /// Whether the server said this after its error word, in whatever case.
+    pub fn says(&self, words: &str) -> bool {
+        self.detail.to_ascii_lowercase().contains(&words.to_ascii_lowercase())
+    }
+
+    /// Whether the key of the command belongs to another node, or is on its way there with its slot.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.code.as_deref(), Some("MOVED" | "ASK" | "TRYAGAIN"))
     }
 
     /// The meaning of an error that came back for a command.
@@ -48,7 +61,13 @@ impl Trouble {
         let Some(code) = error.code() else { return Self::from_io(error, name, address) };
         let detail = error.detail().unwrap_or_default();
         let (kind, message) = explain(code, detail, command, address, user.unwrap_or("default"));
-        Self { kind, message, ends_connection: kind == FaultKind::Auth, code: Some(code.to_owned()) }
+        Self {
+            kind,
+            message,
+            ends_connection: kind == FaultKind::Auth,
+            code: Some(code.to_owned()),
+            detail: detail.to_owned(),
+        }
     }
 
     fn from_io(error: &RedisError, name: &str, address: &str) -> Self {
@@ -232,6 +251,18 @@ mod tests {
             assert_eq!(trouble.kind, kind, "{wire}");
             assert!(trouble.message.contains(words), "{} lacks '{words}'", trouble.message);
         }
+    }
+
+    #[test]
+    fn what_a_server_said_can_be_told_apart() {
+        let lfu = trouble("-ERR An LFU maxmemory policy is not selected\r\n", Command::ObjectFreq(b"k"));
+        let unknown = trouble("-ERR unknown command 'OBJECT'\r\n", Command::ObjectFreq(b"k"));
+        assert!(lfu.says("lfu") && lfu.is_command_error() && !lfu.says("unknown "));
+        assert!(unknown.says("unknown ") && unknown.is_command_error() && !unknown.says("lfu"));
+        for code in ["MOVED 1 a:1", "ASK 1 a:1", "TRYAGAIN Multiple keys request during rehashing"] {
+            assert!(trouble(&format!("-{code}\r\n"), Command::ObjectFreq(b"k")).is_elsewhere(), "{code}");
+        }
+        assert!(!lfu.is_elsewhere() && !unknown.is_elsewhere());
     }
 
     #[test]

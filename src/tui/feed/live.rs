@@ -1,6 +1,7 @@
 //! The live feed: the app loop as a task, steered by orders.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use headwater_engine::metric::Unit;
 use headwater_engine::reading::{HotSearch, KeyMethod, Scan, ScanState};
@@ -13,6 +14,9 @@ use crate::app::hot_search::search_line;
 use crate::app::scan_progress::scan_line;
 use crate::app::{App, Step};
 use crate::sources::redis::{ScanBudget, ScanHandle, SearchBudget};
+
+/// How long searches may take to end what they have begun at a server.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// Starts the feed of a running application.
 pub fn live(app: App, status: Status) -> Feed {
@@ -38,14 +42,17 @@ impl Live {
                 biased;
                 order = self.outlet.orders.recv() => match order {
                     None | Some(Order::Stop) => break,
+                    Some(Order::EndSearches) => {
+                        self.end_searches(|method| method.row().needs_consent).await;
+                        self.outlet.ended.send_modify(|times| *times += 1);
+                    }
                     Some(order) => self.take(order),
                 },
                 step = self.app.step() => self.after(step),
             }
         }
-        for scan in self.scans.values().chain(self.searches.values()) {
-            scan.cancel.cancel();
-        }
+        self.scans.values().for_each(|scan| scan.cancel.cancel());
+        self.end_searches(|_| true).await;
         let learned = self.app.learned();
         self.app.stop().await;
         learned
@@ -65,9 +72,19 @@ impl Live {
             },
             Order::Search(shard, method) => self.search(shard, method),
             Order::Play(_) => self.outlet.say("what happens now cannot be played faster or again", false),
-            // The loop ends with it.
-            Order::Stop => {}
+            // The loop ends with the one, and waits for the other.
+            Order::Stop | Order::EndSearches => {}
         }
+    }
+
+    /// Ends searches, and waits until what they began at a server is ended too.
+    async fn end_searches(&mut self, which: impl Fn(KeyMethod) -> bool) {
+        let searches = self.searches.iter_mut().filter(|((_, method), _)| which(*method));
+        let ending = searches.filter(|(_, handle)| !handle.task.is_finished()).map(|(_, handle)| {
+            handle.cancel.cancel();
+            &mut handle.task
+        });
+        let _ = tokio::time::timeout(ENDING, futures::future::join_all(ending)).await;
     }
 
     fn scan(&mut self, shard: Subject) {
@@ -111,16 +128,18 @@ impl Live {
         }
     }
 
-    /// Pauses the scan and the searches of a shard, or lets them go on.
+    /// Pauses the scan and the searches of a shard, or lets them go on when all of them are paused already.
     fn pause(&self, shard: &Subject) {
         let running = self.running(shard);
         if running.is_empty() {
             return self.outlet.say(format!("no scan of {shard} is running"), false);
         }
+        let are_paused = running.iter().all(|(_, handle)| *handle.pause.borrow());
+        let word = if are_paused { "goes on" } else { "is paused" };
         for (what, handle) in running {
-            handle.pause.send_modify(|is_paused| *is_paused = !*is_paused);
-            let word = if *handle.pause.borrow() { "is paused" } else { "goes on" };
-            self.outlet.say(format!("{what} {word}"), false);
+            if handle.pause.send_replace(!are_paused) == are_paused {
+                self.outlet.say(format!("{what} {word}"), false);
+            }
         }
     }
 

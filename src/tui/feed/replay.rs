@@ -110,6 +110,7 @@ impl Replay {
             }
             Order::Play(Play::Seek(to)) => self.seek(to).await,
             // The loop ends with it.
+            Order::EndSearches => self.outlet.ended.send_modify(|times| *times += 1),
             Order::Stop => {}
         }
     }

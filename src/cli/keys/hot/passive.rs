@@ -9,6 +9,9 @@ use headwater_engine::{RemoteText, Subject, quantity};
 /// Keys that are listed.
 const MOST: usize = 10;
 
+/// Keys that are remembered: a search may go on for long, and names never end.
+const KEPT: usize = 4_096;
+
 /// The keys that slow logs and COMMANDLOG name, with how often and an example.
 #[derive(Default)]
 pub(super) struct Passive {
@@ -31,8 +34,10 @@ impl Passive {
                 _ => None,
             };
             if let Some((key, words)) = seen {
-                let known = self.keys.entry((reading.source.clone(), key)).or_insert((0, words));
-                known.0 += 1;
+                let name = (reading.source.clone(), key);
+                if self.keys.len() < KEPT || self.keys.contains_key(&name) {
+                    self.keys.entry(name).or_insert((0, words)).0 += 1;
+                }
             }
         }
     }

@@ -24,7 +24,8 @@ pub(in crate::sources::redis) struct Listener {
     answered: Arc<AtomicU64>,
     /// What came with the answer to the command.
     rest: Vec<u8>,
-    _end: OwnEnd,
+    /// Named among our own ends for as long as the connection is open.
+    own: OwnEnd,
 }
 
 impl Listener {
@@ -38,7 +39,7 @@ impl Listener {
         deadline: Instant,
     ) -> Result<Self, Trouble> {
         let Reached { stream, end, answered, .. } = Reached::dial(dial, access, cost, deadline).await?;
-        let mut listener = Self { stream, answered, rest: vec![], _end: end };
+        let mut listener = Self { stream, answered, rest: vec![], own: end };
         let password = access.password.as_ref().map(ExposeSecret::expose_secret);
         if password.is_some() {
             access.refused()?;
@@ -84,7 +85,7 @@ impl Listener {
 
     /// Our own end, as the server may see it.
     pub(in crate::sources::redis) fn end(&self) -> Option<SocketAddr> {
-        self._end.address
+        self.own.address
     }
 
     /// Sends a command and reads the one line that answers it.

@@ -13,9 +13,9 @@ use super::{End, KEEP, Run, heat};
 use crate::sources::redis::allowed::Command;
 use crate::sources::redis::info::Info;
 use crate::sources::redis::reply::{integer, text};
-use crate::sources::redis::scan::{Pace, read_scan};
+use crate::sources::redis::scan::{FIGURES, Pace, figures_of, keys_are_spent, read_scan, time_is_over};
 
-/// How many keys one SCAN asks for.
+/// How many keys one SCAN asks for at most.
 const BATCH: u32 = 100;
 
 /// How often progress is told.
@@ -24,68 +24,116 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 /// A counter from which on a key is read at all: new keys begin with 5.
 const WORTH_TELLING: u64 = 6;
 
+/// One walk over the keys.
+struct Walk {
+    pace: Pace,
+    /// Commands sent, by name.
+    calls: BTreeMap<&'static str, u64>,
+    /// The sections that INFO is asked for.
+    figures: &'static [&'static str],
+    /// Whether a counter was answered: every refusal is logged at the server, so one key is asked first.
+    may_ask: bool,
+    /// The most often read, with their counters.
+    hottest: Vec<(u64, Vec<u8>)>,
+}
+
 /// Looks at every key within the budget of a scan.
 pub(super) async fn search(run: &mut Run) -> Result<(), End> {
     let budget = run.job.budget.scan;
-    let mut pace = Pace::new(budget.core_share, Instant::now());
-    let (mut cursor, mut told) = (0, Instant::now());
-    let mut calls: BTreeMap<&'static str, u64> = BTreeMap::new();
-    let mut hottest: Vec<(u64, Vec<u8>)> = vec![];
-    let began = Instant::now();
+    let mut walk = Walk {
+        pace: Pace::new(budget.core_share, Instant::now()),
+        calls: BTreeMap::new(),
+        figures: FIGURES,
+        may_ask: false,
+        hottest: vec![],
+    };
+    let (began, mut told, mut cursor) = (Instant::now(), Instant::now(), 0);
+    // What does not count against the time that was allowed, and what does though nothing is asked meanwhile.
+    let (mut held, mut waited) = (Duration::ZERO, Duration::ZERO);
     run.tell(ScanState::Running).await;
+    let (connection, deadline) = run.open().await?;
+    if let Ok(reply) = connection.ask(Command::Info(&["server"]), deadline).await
+        && let Some(text) = text(&reply)
+    {
+        walk.figures = figures_of(Info::parse(&text).release());
+    }
     loop {
+        walk.measure(run).await?;
         let (connection, deadline) = run.open().await?;
-        if pace.wants_measure(Instant::now())
-            && let Ok(reply) = connection.ask(Command::Info(&["commandstats"]), deadline).await
-            && let Some(text) = text(&reply)
-        {
-            pace.measure(&Info::parse(&text), &calls, Instant::now());
-        }
-        let reply = connection.ask(Command::Scan(cursor, BATCH), deadline).await?;
+        let batch = walk.pace.batch().min(BATCH);
+        let reply = connection.ask(Command::Scan(cursor, batch), deadline).await?;
+        *walk.calls.entry("SCAN").or_default() += 1;
         let Some((next, keys)) = read_scan(&reply) else {
             return Err(End::Early("SCAN is answered with something else".to_owned()));
         };
+        let first = if walk.may_ask { 0 } else { keys.len().min(1) };
+        walk.ask(run, &keys[..first]).await?;
+        walk.ask(run, &keys[first..]).await?;
+        walk.pace.spent(keys.len());
+        run.search.counted += keys.len() as u64;
+        run.search.seconds = (began.elapsed() - held).as_secs_f64();
+        run.search.keys = told_keys(run, &walk.hottest);
+        cursor = next;
+        if cursor == 0 {
+            return Ok(());
+        }
+        if told.elapsed() >= PROGRESS_EVERY {
+            told = Instant::now();
+            run.tell(ScanState::Running).await;
+        }
+        if run.search.counted >= budget.most_keys {
+            return Err(End::Early(keys_are_spent(run.search.counted)));
+        }
+        let end = began + budget.longest + held;
+        if Instant::now() >= end {
+            return Err(End::Early(time_is_over(budget.longest, waited)));
+        }
+        let stood = Instant::now();
+        run.while_paused().await;
+        held += stood.elapsed();
+        waited += run.until_calm(end).await?;
+        tokio::time::sleep_until(walk.pace.next_at()).await;
+    }
+}
+
+impl Walk {
+    /// Asks the server what this has cost, where that is due; a refusal leaves the guess.
+    async fn measure(&mut self, run: &mut Run) -> Result<(), End> {
+        if self.pace.wants_measure(Instant::now()) {
+            let (connection, deadline) = run.open().await?;
+            if let Ok(reply) = connection.ask(Command::Info(self.figures), deadline).await
+                && let Some(text) = text(&reply)
+            {
+                self.pace.measure(&Info::parse(&text), &self.calls, Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the counters of these keys.
+    async fn ask(&mut self, run: &mut Run, keys: &[&[u8]]) -> Result<(), End> {
+        let (connection, deadline) = run.open().await?;
         let commands: Vec<_> = keys.iter().map(|key| Command::ObjectFreq(key)).collect();
+        *self.calls.entry("OBJECT FREQ").or_default() += keys.len() as u64;
         for (key, answer) in keys.iter().zip(connection.ask_all(&commands, deadline).await?) {
             match answer {
                 Ok(reply) => {
                     if let Some(frequency) = integer(&reply).and_then(|number| u64::try_from(number).ok()) {
-                        keep(&mut hottest, frequency, key);
+                        keep(&mut self.hottest, frequency, key);
                     }
                 }
-                // Gone to another node with its slot.
-                Err(trouble) if trouble.code.as_deref() == Some("MOVED") => {}
-                Err(trouble) if trouble.is_unknown_command() => {
+                // Gone to another node with its slot, or on its way there.
+                Err(trouble) if trouble.is_elsewhere() => {}
+                Err(trouble) if trouble.says("LFU") => {
                     return Err(End::Refused(
                         "its maxmemory-policy counts no reads: one of the LFU kind does".to_owned(),
                     ));
                 }
                 Err(trouble) => return Err(trouble.into()),
             }
+            self.may_ask = true;
         }
-        pace.spent(keys.len());
-        for (name, sent) in [("SCAN", 1), ("OBJECT FREQ", keys.len() as u64)] {
-            *calls.entry(name).or_default() += sent;
-        }
-        run.search.counted += keys.len() as u64;
-        run.search.seconds = began.elapsed().as_secs_f64();
-        cursor = next;
-        if cursor == 0 {
-            run.search.keys = told_keys(run, &hottest);
-            return Ok(());
-        }
-        if told.elapsed() >= PROGRESS_EVERY {
-            told = Instant::now();
-            run.search.keys = told_keys(run, &hottest);
-            run.tell(ScanState::Running).await;
-        }
-        if run.search.counted >= budget.most_keys || began.elapsed() >= budget.longest {
-            run.search.keys = told_keys(run, &hottest);
-            let why = format!("{} keys looked at, as many as was allowed", run.search.counted);
-            return Err(End::Early(why));
-        }
-        run.while_paused().await;
-        tokio::time::sleep_until(pace.next_at()).await;
+        Ok(())
     }
 }
 

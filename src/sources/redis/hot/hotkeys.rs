@@ -10,15 +10,18 @@ use std::time::Duration;
 use headwater_engine::reading::{KeyHeat, ScanState};
 use headwater_engine::slot::slot_of;
 use redis::Value;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::{End, KEEP, Run, heat, share};
 use crate::sources::redis::allowed::{Command, Release};
+use crate::sources::redis::connection::Connection;
 use crate::sources::redis::info::Info;
-use crate::sources::redis::reply::{bytes, field, integer, items, text};
+use crate::sources::redis::reply::{bytes, field, integer, items, pairs, text};
+use crate::sources::redis::trouble::Trouble;
 
-/// How long the server counts.
-const COUNT_FOR: Duration = Duration::from_secs(10);
+/// How long the server counts, in seconds.
+const COUNT_FOR: u32 = 10;
 
 /// How often its counts are read.
 const READ_EVERY: Duration = Duration::from_secs(1);
@@ -26,6 +29,22 @@ const READ_EVERY: Duration = Duration::from_secs(1);
 /// One command in so many is looked at: one more for so many operations a second, at most a hundred.
 const OPERATIONS_A_SAMPLE: f64 = 5_000.0;
 const MOST_SPARING: f64 = 100.0;
+
+/// What a server counts because it was asked to. It is asked in a task of its own, so that its answer is heard even
+/// when the search is cancelled on the way: a count whose beginning is not known is nobody's to end.
+#[derive(Default)]
+pub(super) enum Count {
+    /// Nothing of ours.
+    #[default]
+    None,
+    /// It was asked; the answer is on its way.
+    Asked(JoinHandle<Asked>),
+    /// Ours began at this time of the server's clock, in milliseconds.
+    Since(i64),
+}
+
+/// The connection that asked, and the answers to HOTKEYS START and to the first GET.
+type Asked = (Connection, Result<Vec<Result<Value, Trouble>>, Trouble>);
 
 /// What a server has counted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,23 +69,24 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
         ));
     }
     let sample = (operations / OPERATIONS_A_SAMPLE).clamp(1.0, MOST_SPARING) as u32;
-    let seconds = COUNT_FOR.as_secs() as u32;
-    let (connection, deadline) = run.open().await?;
-    connection.ask(Command::HotkeysStart { count: KEEP as u32, seconds, sample }, deadline).await?;
-    run.is_counting = true;
-    run.search.seconds_in_all = COUNT_FOR.as_secs_f64();
+    let (_, deadline) = run.open().await?;
+    let Some(mut connection) = run.connection.take() else { return Ok(()) };
+    let start = Command::HotkeysStart { count: KEEP as u32, seconds: COUNT_FOR, sample };
+    run.count = Count::Asked(tokio::spawn(async move {
+        let answers = connection.ask_all(&[start, Command::HotkeysGet], deadline).await;
+        (connection, answers)
+    }));
+    let ours = begun(run).await?;
+    run.search.seconds_in_all = f64::from(COUNT_FOR);
     run.tell(ScanState::Running).await;
-    let (began, mut ours) = (Instant::now(), None);
-    for look in 1..=u32::from(seconds as u8) {
+    let began = Instant::now();
+    for look in 1..=COUNT_FOR {
         tokio::time::sleep_until(began + READ_EVERY * look).await;
         let Some(counted) = counts(run).await? else { continue };
         // Whoever resets ours and starts one in between has it from then on.
-        if *ours.get_or_insert(counted.started_ms) != counted.started_ms {
-            run.is_counting = false;
+        if counted.started_ms != ours {
+            run.count = Count::None;
             return Err(End::Early("somebody else has the server count anew".to_owned()));
-        }
-        if !counted.is_active {
-            run.is_counting = false;
         }
         take(run, counted);
         run.tell(ScanState::Running).await;
@@ -75,9 +95,30 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
     Ok(())
 }
 
-/// Ends the count that we started, if there is one; a server that cannot be asked ends it by itself.
+/// Waits for the answer to a count that was asked for, and says since when it goes on, where the server tells.
+async fn begun(run: &mut Run) -> Result<Option<i64>, End> {
+    let Count::Asked(asked) = &mut run.count else { return Ok(None) };
+    // Where the task has died nothing is known of the count: it ends by itself.
+    let outcome = asked.await.map_err(|_| End::Early("the server was not asked".to_owned()));
+    run.count = Count::None;
+    let (connection, answers) = outcome?;
+    run.connection = Some(connection);
+    let mut answers = answers?.into_iter();
+    answers.next().transpose()?;
+    let counted = answers.next().and_then(Result::ok).as_ref().and_then(read_hotkeys);
+    let since = counted.filter(|counted| counted.is_active).and_then(|counted| counted.started_ms);
+    run.count = since.map_or(Count::None, Count::Since);
+    Ok(since)
+}
+
+/// Ends the count that we started, if it is still the one that goes on; a server that cannot be asked ends it by itself.
 pub(super) async fn stop(run: &mut Run) {
-    if std::mem::take(&mut run.is_counting)
+    // The search may have been cancelled before it was known whether there is one.
+    let _ = begun(run).await;
+    let Count::Since(ours) = std::mem::take(&mut run.count) else { return };
+    let is_ours = |counted: Counted| counted.is_active && counted.started_ms == Some(ours);
+    if let Ok(Some(counted)) = counts(run).await
+        && is_ours(counted)
         && let Ok((connection, deadline)) = run.open().await
     {
         let _ = connection.ask(Command::HotkeysStop, deadline).await;
@@ -138,7 +179,7 @@ pub(in crate::sources::redis) fn read_hotkeys(reply: &Value) -> Option<Counted> 
     let total = |name: &str| number(name).map_or(0.0, |number| number as f64);
     let mut keys: BTreeMap<&[u8], KeyHeat> = BTreeMap::new();
     let mut take = |list: &str, total: f64, set: fn(&mut KeyHeat, Option<f64>)| {
-        let rows = pairs(field(reply, list));
+        let rows = numbers(field(reply, list));
         // More than there was in all: then what is told is no sample any more.
         let is_scaled = rows.iter().map(|(_, value)| value).sum::<f64>() * sample > total * 1.05;
         let factor = if is_scaled { 1.0 } else { sample };
@@ -191,23 +232,15 @@ fn sort_by_heat(keys: &mut Vec<KeyHeat>, heat: fn(&KeyHeat) -> Option<f64>) {
 }
 
 /// Keys with their numbers: one after the other, as a map, or pair by pair.
-fn pairs(list: Option<&Value>) -> Vec<(&[u8], f64)> {
-    let read = |key, value| Some((bytes(key)?, integer(value).filter(|number| *number >= 0)? as f64));
-    let read_pair = |row| match items(row)? {
-        [key, value] => read(key, value),
-        _ => None,
+fn numbers(list: Option<&Value>) -> Vec<(&[u8], f64)> {
+    let Some(list) = list else { return vec![] };
+    let rows = items(list).unwrap_or_default();
+    let found = match rows.iter().any(|row| items(row).is_some()) {
+        true => rows.iter().flat_map(pairs).collect(),
+        false => pairs(list),
     };
-    match list {
-        Some(Value::Map(pairs)) => pairs.iter().filter_map(|(key, value)| read(key, value)).collect(),
-        Some(list) => {
-            let rows = items(list).unwrap_or_default();
-            match rows.iter().any(|row| items(row).is_some()) {
-                true => rows.iter().filter_map(read_pair).collect(),
-                false => rows.chunks_exact(2).filter_map(|two| read(&two[0], &two[1])).collect(),
-            }
-        }
-        None => vec![],
-    }
+    let read = |(key, value)| Some((bytes(key)?, integer(value).filter(|number| *number >= 0)? as f64));
+    found.into_iter().filter_map(read).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ const PILED_UP: Duration = Duration::from_millis(500);
 /// How much is read at once, in bytes.
 const BUFFER: usize = 64 * 1024;
 
+/// What is missing where our own commands cannot be left out, in the words that users see.
+const APART: &str = "MONITOR without our own commands";
+
 /// How one stretch of listening ended.
 enum Stretch {
     Over,
@@ -57,6 +60,10 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
     }
     usual.sort();
     let slow = SLOW_ANSWER.max(usual[USUAL_OF / 2].mul_f64(TIMES_USUAL));
+    if run.known()?.cost.ends().is_empty() {
+        let why = "behind a proxy or a Unix socket they cannot be told apart, and count with the others";
+        run.lacks(APART, why).await;
+    }
     run.tell(ScanState::Running).await;
     let mut counter = Counter::default();
     let mut left = longest;
@@ -94,20 +101,19 @@ async fn listen(
     let Some(mut connection) = run.connection.take() else { return Ok(Stretch::Over) };
     let before = run.search.seconds;
     let began = Instant::now();
-    let mut paused = run.job.paused.clone();
-    let mut is_alone = paused.has_changed().is_err();
+    let hold = run.job.hold.clone();
+    let cost = run.known()?.cost.clone();
     let mut buffer = vec![0; BUFFER];
     let mut looks = std::pin::pin!(looks(&mut connection, slow));
     let mut next_told = began + LOOK_EVERY;
     loop {
         tokio::select! {
             () = sleep_until(end) => return Ok(Stretch::Over),
-            changed = paused.wait_for(|is_paused| *is_paused), if !is_alone => match changed {
-                Ok(_) => return Ok(Stretch::Paused),
-                Err(_) => is_alone = true,
-            },
+            () = hold.begins() => return Ok(Stretch::Paused),
             suffers = &mut looks => return Err(suffers),
             read = listener.read(&mut buffer) => {
+                // The poller may have opened a new one, and so may a scan.
+                counter.ours.extend(cost.ends().iter().map(ToString::to_string));
                 counter.take(&buffer[..read?], crate::sources::now());
                 if counter.is_late_by(PILED_UP) {
                     return Err(End::Early("what it sends piles up: ended at once".to_owned()));
@@ -118,7 +124,8 @@ async fn listen(
             next_told = Instant::now() + LOOK_EVERY * 2;
             run.search.seconds = before + began.elapsed().as_secs_f64();
             told(run, counter);
-            run.tell(ScanState::Running).await;
+            // Nothing here may wait for whoever listens to us: meanwhile nobody would read what the server sends.
+            run.tell_if_heard();
         }
     }
 }

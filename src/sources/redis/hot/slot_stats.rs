@@ -4,20 +4,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headwater_engine::reading::{KeyHeat, ScanState, SlotHeat};
+use headwater_engine::reading::{FaultKind, KeyHeat, ScanState, SlotHeat};
 use redis::Value;
 use tokio::time::Instant;
 
 use super::{End, KEEP, Run, heat, share};
 use crate::sources::redis::allowed::Command;
 use crate::sources::redis::reply::{bytes, field, integer, items};
+use crate::sources::redis::topology::SLOTS;
 
 /// When the counts are read again after the first time. All slots are read: one that became hot just now is not among
 /// the first by what was counted since the start. A call takes a server some 3 ms for all 16 384 slots.
 const LOOKS: [Duration; 2] = [Duration::from_millis(1_500), Duration::from_secs(5)];
-
-/// Slots of a whole cluster.
-const ALL_SLOTS: u32 = 16_384;
 
 /// What the server may order by, best first: newer servers can be told to count some of these alone.
 const ORDERS: [&str; 2] = ["cpu-usec", "network-bytes-out"];
@@ -44,6 +42,7 @@ pub(in crate::sources::redis) struct SlotCounts {
 pub(super) async fn search(run: &mut Run) -> Result<(), End> {
     run.search.seconds_in_all = LOOKS[LOOKS.len() - 1].as_secs_f64();
     let first = counts(run).await?;
+    let mut may_name = true;
     let began = Instant::now();
     run.tell(ScanState::Running).await;
     for look in LOOKS {
@@ -52,7 +51,7 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
         let then = counts(run).await?;
         run.search.seconds = began.elapsed().as_secs_f64();
         run.search.slots = hottest(&first, &then);
-        run.search.keys = named(run).await?;
+        run.search.keys = named(run, &mut may_name).await?;
         run.tell(ScanState::Running).await;
     }
     Ok(())
@@ -61,7 +60,7 @@ pub(super) async fn search(run: &mut Run) -> Result<(), End> {
 async fn counts(run: &mut Run) -> Result<BTreeMap<u16, SlotCounts>, End> {
     let (connection, deadline) = run.open().await?;
     for order in ORDERS {
-        match connection.ask(Command::ClusterSlotStats(order, ALL_SLOTS), deadline).await {
+        match connection.ask(Command::ClusterSlotStats(order, u32::from(SLOTS)), deadline).await {
             Ok(reply) => {
                 let counts = read_slot_stats(&reply);
                 if !counts.is_empty() && counts.values().all(|slot| slot.cpu_us.or(slot.bytes).is_none()) {
@@ -69,8 +68,8 @@ async fn counts(run: &mut Run) -> Result<BTreeMap<u16, SlotCounts>, End> {
                 }
                 return Ok(counts);
             }
-            // It knows the command and not the order, or neither.
-            Err(trouble) if trouble.is_unknown_command() => {}
+            // It knows the command and not the order.
+            Err(trouble) if trouble.says("sort metric") => {}
             Err(trouble) => return Err(trouble.into()),
         }
     }
@@ -91,7 +90,7 @@ pub(in crate::sources::redis) fn read_slot_stats(reply: &Value) -> BTreeMap<u16,
                 (received, sent) => Some(received.unwrap_or(0.0) + sent.unwrap_or(0.0)),
             },
         };
-        Some((u16::try_from(integer(slot)?).ok().filter(|slot| u32::from(*slot) < ALL_SLOTS)?, counts))
+        Some((u16::try_from(integer(slot)?).ok().filter(|slot| *slot < SLOTS)?, counts))
     };
     items(reply).unwrap_or_default().iter().filter_map(slot).collect()
 }
@@ -133,7 +132,8 @@ fn greatest(heat: &SlotHeat) -> f64 {
 }
 
 /// The keys of the hottest slots: one that is alone in its slot has the slot's shares; of a few it is not known which.
-async fn named(run: &mut Run) -> Result<Vec<KeyHeat>, End> {
+/// After a refusal no more is asked, because each is logged at the server.
+async fn named(run: &mut Run, may_name: &mut bool) -> Result<Vec<KeyHeat>, End> {
     let slots: Vec<_> = run
         .search
         .slots
@@ -144,6 +144,9 @@ async fn named(run: &mut Run) -> Result<Vec<KeyHeat>, End> {
         .collect();
     let mut keys: Vec<KeyHeat> = vec![];
     for slot in slots {
+        if !*may_name {
+            break;
+        }
         let (connection, deadline) = run.open().await?;
         let most = FEW_KEYS as u32 + 1;
         let reply = connection.ask(Command::ClusterKeysInSlot(slot.slot, most), deadline).await;
@@ -151,7 +154,10 @@ async fn named(run: &mut Run) -> Result<Vec<KeyHeat>, End> {
             Ok(reply) => items(reply).unwrap_or_default().iter().filter_map(bytes).collect(),
             Err(trouble) if trouble.ends_connection => return Err(trouble.clone().into()),
             // The slots alone are worth something.
-            Err(_) => vec![],
+            Err(trouble) => {
+                *may_name = trouble.kind != FaultKind::Denied;
+                vec![]
+            }
         };
         match found.as_slice() {
             [only] => keys.push(KeyHeat {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::allowed::Release;
 use super::super::info::Info;
 use super::super::samples::main_thread_seconds;
 
@@ -32,6 +33,14 @@ const BATCH: (u32, u32) = (400, 50);
 
 /// How long one SCAN may keep the server, in microseconds.
 const LONGEST_CALL: f64 = 1_000.0;
+
+/// The sections that the pace is measured by.
+pub(in crate::sources::redis) const FIGURES: &[&str] = &["commandstats", "cpu"];
+
+/// The sections that a server of this release is asked for: one that knows one at a time gives the first.
+pub(in crate::sources::redis) fn figures_of(release: Release) -> &'static [&'static str] {
+    if release.knows_several_sections() { FIGURES } else { &FIGURES[..1] }
+}
 
 /// What the server had done at one moment.
 #[derive(Debug)]
@@ -90,7 +99,8 @@ impl Pace {
     }
 
     /// Takes the server's figures with what we have called until now; returns the seconds of CPU that our commands have
-    /// taken since the last ones. Others may send the same commands: of their time we take the part of our calls.
+    /// taken since the last ones. Others may send the same commands: of their time we take the part of our calls. Where
+    /// the server tells nothing of one of our commands, the guess stands, corrected as it was before.
     pub(in crate::sources::redis) fn measure(
         &mut self,
         info: &Info<'_>,
@@ -108,11 +118,13 @@ impl Pace {
         if let Some(last) = self.last.replace(figures)
             && let Some(figures) = &self.last
         {
-            let (ours, all) = figures.since(&last);
-            (spent, self.batch) = (ours, figures.batch(&last, self.batch));
-            if self.guessed > 0.0 {
+            let (told, all) = figures.since(&last);
+            let guessed = self.guessed * self.correction;
+            spent = told.unwrap_or(guessed);
+            self.batch = figures.batch(&last, self.batch);
+            if self.guessed > 0.0 && told.is_some() {
                 // The difference to what was taken off already.
-                self.credit -= spent - self.guessed * self.correction;
+                self.credit -= spent - guessed;
                 self.correction = (spent / self.guessed).clamp(0.1, 100.0);
             }
             let seconds = now.duration_since(last.at).as_secs_f64().max(0.001);
@@ -155,24 +167,25 @@ impl Pace {
 }
 
 impl Figures {
-    /// Seconds that our commands and all commands took since earlier figures. Counters that were set back say nothing.
-    fn since(&self, last: &Self) -> (f64, f64) {
+    /// Seconds that our commands and all commands took since earlier figures. Counters that were set back say nothing;
+    /// `None` where one of our commands was sent and is not among what was counted, as in the INFO of some forks.
+    fn since(&self, last: &Self) -> (Option<f64>, f64) {
         let all: f64 = self
             .commands
             .iter()
             .map(|(name, (_, usec))| usec - last.commands.get(name).map_or(0.0, |(_, usec)| *usec))
             .filter(|usec| *usec > 0.0)
             .sum();
-        let ours: f64 = self
-            .ours
-            .iter()
-            .filter_map(|(name, calls)| {
-                let (theirs, usec) = self.grown(last, name)?;
-                let ours = calls - last.ours.get(name).copied().unwrap_or(0);
-                (theirs > 0.0).then(|| usec * (ours as f64 / theirs).min(1.0))
-            })
-            .sum();
-        (ours / 1e6, all / 1e6)
+        let sent = |(name, calls): (&&'static str, &u64)| {
+            let sent = calls.saturating_sub(last.ours.get(name).copied().unwrap_or(0));
+            (sent > 0).then_some((*name, sent))
+        };
+        let took = |(name, sent): (&str, u64)| {
+            let (counted, usec) = self.grown(last, name).filter(|(counted, _)| *counted > 0.0)?;
+            Some(usec * (sent as f64 / counted).min(1.0))
+        };
+        let ours: Option<f64> = self.ours.iter().filter_map(sent).map(took).sum();
+        (ours.map(|usec| usec / 1e6), all / 1e6)
     }
 
     /// By how many calls and microseconds a command has grown; before 7.0 subcommands are not told apart.
@@ -261,6 +274,38 @@ mod tests {
         assert!(look(100, 1_000, 0).abs() < 1e-12);
         assert!((look(140, 3_000, 10) - 0.000_5).abs() < 1e-9, "10 of 40 calls");
         assert!(look(0, 0, 20).abs() < 1e-12, "the statistics were set back");
+    }
+
+    #[test]
+    fn figures_that_say_nothing_of_our_commands_give_no_credit_back() {
+        let start = Instant::now();
+        let mut pace = Pace::new(0.01, start);
+        let mut sent = 0;
+        let mut look = |pace: &mut Pace, text: &str| {
+            pace.spent(400);
+            let (credit, correction) = (pace.credit, pace.correction);
+            sent += 400;
+            let calls = BTreeMap::from([("MEMORY USAGE", sent), ("SCAN", sent / 400)]);
+            let spent = pace.measure(&Info::parse(text), &calls, start);
+            (pace.credit - credit, pace.correction - correction, spent)
+        };
+        let counted = |calls: u32, usec: u32| {
+            format!(
+                "cmdstat_memory|usage:calls={calls},usec={usec}\ncmdstat_scan:calls={calls},usec={usec}\n"
+            )
+        };
+        look(&mut pace, "");
+        // Neither none at all, nor only one of ours, nor ones that were set back.
+        for text in ["", "cmdstat_get:calls=9,usec=9\n", "cmdstat_scan:calls=9,usec=9\n", ""] {
+            let (credit, correction, spent) = look(&mut pace, text);
+            assert!(credit.abs() < 1e-12 && correction.abs() < 1e-12, "'{text}': {credit} {correction}");
+            assert!(spent > 0.0, "what was guessed is what it has cost");
+        }
+        look(&mut pace, &counted(1_000, 5_000));
+        let (_, correction, _) = look(&mut pace, &counted(2_000, 90_000));
+        assert!(correction > 1.0, "figures of ours count again");
+        let (credit, correction, _) = look(&mut pace, &counted(10, 10));
+        assert!(credit.abs() < 1e-12 && correction.abs() < 1e-12, "the statistics were set back");
     }
 
     #[test]

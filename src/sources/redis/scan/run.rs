@@ -14,15 +14,15 @@ use super::super::pulse::Pulse;
 use super::super::reply::text;
 use super::super::trouble::Trouble;
 use super::found::Found;
-use super::pace::Pace;
+use super::pace::{FIGURES, Pace, figures_of};
 use super::turn::count;
 use super::{CANCELLED, Job, SCAN};
 
 /// How often progress is told.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
-/// The sections that the pace is measured by, and what a server is asked that knows one at a time.
-const FIGURES: &[&str] = &["commandstats", "cpu"];
+/// How long a scan that was cancelled may go on describing what it has found.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How far a scan has come: enough to go on from there.
 #[derive(Clone, Debug)]
@@ -73,6 +73,20 @@ pub(super) enum End {
     Lost(Trouble),
 }
 
+/// Why keys are looked at no longer after this long, of which so much was spent waiting.
+pub(in crate::sources::redis) fn time_is_over(longest: Duration, waited: Duration) -> String {
+    let waited = match waited.as_secs() {
+        0 => String::new(),
+        waited => format!(", {waited} s of them spent waiting until the node is calm"),
+    };
+    format!("{} s are over, the longest that was allowed{waited}", longest.as_secs())
+}
+
+/// Why no more keys than these are looked at.
+pub(in crate::sources::redis) fn keys_are_spent(looked_at: u64) -> String {
+    format!("{looked_at} keys looked at, the most that was allowed")
+}
+
 /// A scan at work.
 pub(super) struct Run<'a> {
     job: &'a Job,
@@ -84,6 +98,8 @@ pub(super) struct Run<'a> {
     pub(super) calls: BTreeMap<&'static str, u64>,
     /// The sections that INFO is asked for.
     figures: &'static [&'static str],
+    /// Whether a size was answered, or was refused for a reason of its key.
+    pub(super) may_weigh: bool,
     /// Whether it was said that the scan waits.
     waits: bool,
 }
@@ -115,6 +131,7 @@ impl<'a> Run<'a> {
             progress,
             calls: BTreeMap::new(),
             figures: FIGURES,
+            may_weigh: false,
             waits: false,
         }
     }
@@ -130,12 +147,25 @@ impl<'a> Run<'a> {
         };
         self.go_on().await;
         if !matches!(end, End::Lost(_)) {
-            // What is kept is described also after a cancel; a node that refuses leaves types unknown.
-            self.progress.found.ask_the_rest();
-            while self.progress.found.has_questions() && self.turn(&[], None).await.is_ok() {}
-            let _ = self.measure(&mut pace).await;
+            // What is kept is described also after a cancel, though a node that hangs is not waited for then.
+            tokio::select! {
+                biased;
+                () = self.describe(&mut pace) => {}
+                () = async {
+                    cancel.cancelled().await;
+                    tokio::time::sleep(LAST_WORDS).await;
+                } => {}
+            }
         }
         end
+    }
+
+    /// Asks what is still unknown of the keys that are kept, and what all this has cost; a node that refuses leaves types
+    /// unknown.
+    async fn describe(&mut self, pace: &mut Pace) {
+        self.progress.found.ask_the_rest();
+        while self.progress.found.has_questions() && self.turn(&[], None).await.is_ok() {}
+        let _ = self.measure(pace).await;
     }
 
     /// Keys looked at so far.
@@ -186,25 +216,17 @@ impl<'a> Run<'a> {
                 self.tell(ScanState::Running).await;
             }
             if allowed == 0 {
-                let scanned = self.progress.scanned;
-                return Ok(End::Early(format!("{scanned} keys looked at, the most that was allowed")));
+                return Ok(End::Early(keys_are_spent(self.progress.scanned)));
             }
             if Instant::now() >= end {
-                let seconds = self.job.budget.longest.as_secs();
-                let waited = match waited.as_secs() {
-                    0 => String::new(),
-                    waited => format!(", {waited} s of them spent waiting until the node is calm"),
-                };
-                return Ok(End::Early(format!("{seconds} s are over, the longest that was allowed{waited}")));
+                return Ok(End::Early(time_is_over(self.job.budget.longest, waited)));
             }
             loop {
                 end += self.while_paused().await;
                 waited += self.until_calm(end).await;
-                let mut paused = self.job.paused.clone();
                 tokio::select! {
                     () = tokio::time::sleep_until(pace.next_at()) => break,
-                    // Without a handle nobody pauses any more.
-                    true = async { paused.wait_for(|is_paused| *is_paused).await.is_ok() } => {}
+                    () = self.job.hold.begins() => {}
                 }
             }
         }
@@ -218,9 +240,7 @@ impl<'a> Run<'a> {
         let [info, keys] = answers.as_slice() else { return Ok(None) };
         let info = info.as_ref().ok().and_then(text).unwrap_or_default();
         let info = Info::parse(&info);
-        if !info.release().knows_several_sections() {
-            self.figures = &FIGURES[..1];
-        }
+        self.figures = figures_of(info.release());
         let run_id = info.text("run_id").unwrap_or_default();
         if self.progress.scanned == 0 {
             let keys = keys.as_ref().ok().and_then(count).unwrap_or(0);
@@ -248,13 +268,11 @@ impl<'a> Run<'a> {
     /// Waits while the operator has the scan stand still, and says so; returns for how long.
     async fn while_paused(&mut self) -> Duration {
         let began = Instant::now();
-        let mut paused = self.job.paused.clone();
-        // Without a handle there is nobody who could let it go on.
-        if !*paused.borrow() || paused.has_changed().is_err() {
+        if !self.job.hold.is_on() {
             return Duration::ZERO;
         }
         self.tell(ScanState::Paused).await;
-        let _ = paused.wait_for(|is_paused| !is_paused).await;
+        self.job.hold.ends().await;
         self.tell(ScanState::Running).await;
         began.elapsed()
     }
@@ -262,17 +280,13 @@ impl<'a> Run<'a> {
     /// Waits while the node suffers, at most until the scan has to end, and says so; returns for how long.
     async fn until_calm(&mut self, end: Instant) -> Duration {
         let began = Instant::now();
-        let pulse = self.pulse;
-        let spared_until = || pulse.spared_until().min(end);
-        if spared_until() <= began {
+        if self.pulse.spared_until().min(end) <= began {
             return Duration::ZERO;
         }
         self.waits = true;
         let why = RemoteText::new("the node is near its limit: the scan goes on when it is calm");
         self.job.tell(self.node, Event::Unavailable { what: RemoteText::new(SCAN), why }).await;
-        while spared_until() > Instant::now() {
-            tokio::time::sleep_until(spared_until()).await;
-        }
+        self.pulse.spared(end).await;
         self.go_on().await;
         began.elapsed()
     }

@@ -20,9 +20,16 @@ impl Run<'_> {
     /// the names of the next keys, which it returns with the cursor behind them.
     pub(super) async fn turn(
         &mut self,
-        keys: &[Vec<u8>],
+        mut keys: &[Vec<u8>],
         next: Option<(u64, u32)>,
     ) -> Result<Option<Names>, Trouble> {
+        // Every refusal is logged at the server, so one key is asked first.
+        if let Some((first, rest)) = keys.split_first().filter(|_| !self.may_weigh) {
+            if let Some(answer) = self.ask_all(&[Command::MemoryUsage(first)]).await?.pop() {
+                self.weighed(first, answer)?;
+            }
+            (self.may_weigh, keys) = (true, rest);
+        }
         let found = &mut self.progress.found;
         let sampled = found.expiries.next_to_ask();
         let to_type = found.next_to_type();
@@ -75,25 +82,21 @@ impl Run<'_> {
 
     fn weighed(&mut self, key: &[u8], answer: Result<Value, Trouble>) -> Result<(), Trouble> {
         let progress = &mut self.progress;
-        progress.scanned += 1;
         match answer {
             // NULL: the key is gone already.
             Ok(reply) => {
                 if let Some(bytes) = count(&reply) {
                     progress.found.weighed(key, bytes);
                 }
-                Ok(())
             }
-            Err(trouble) => match trouble.code.as_deref() {
-                Some("MOVED") => {
-                    progress.orphans += 1;
-                    Ok(())
-                }
-                // The slot is on its way to another node, and the key has arrived there.
-                Some("ASK" | "TRYAGAIN") => Ok(()),
-                _ => Err(trouble),
-            },
+            Err(trouble) if trouble.code.as_deref() == Some("MOVED") => progress.orphans += 1,
+            // The slot is on its way to another node, and the key has arrived there.
+            Err(trouble) if trouble.is_elsewhere() => {}
+            Err(trouble) => return Err(trouble),
         }
+        // A key whose size was refused was not looked at.
+        progress.scanned += 1;
+        Ok(())
     }
 
     /// Asks and keeps the accounts.
