@@ -1,7 +1,6 @@
 //! What the nodes of a cluster say of it, as far as it still holds.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use crate::metric::REDIS_ANSWER_TIME;
 use crate::reading::ClusterView;
@@ -10,20 +9,12 @@ use crate::slot::SLOTS;
 use crate::subject::Subject;
 use crate::time::Moment;
 
-/// Views are asked for every ten seconds, and in clusters of more than this many nodes that much less often: three of
-/// these times may pass.
-const HOLDS: Duration = Duration::from_secs(30);
-const NODES: u64 = 64;
-
 /// The views that still hold, each with its moment: of nodes that answer, and not older than three rounds. The last
 /// word of a node that is gone is no view of the present.
 pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Moment, ClusterView)> {
     let holds = |(at, view): &&(Moment, ClusterView)| {
-        let rounds = u32::try_from(view.known.div_ceil(NODES).max(1)).unwrap_or(u32::MAX);
         let answers = scene.world.source(&view.node).is_some_and(|state| state.fault.is_none());
-        answers
-            && scene.latest(&view.node, REDIS_ANSWER_TIME).is_some()
-            && scene.now.since(*at) <= HOLDS.saturating_mul(rounds)
+        answers && scene.latest(&view.node, REDIS_ANSWER_TIME).is_some() && view.is_fresh(*at, scene.now)
     };
     scene.world.views(cluster).filter(holds).collect()
 }
