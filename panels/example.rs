@@ -52,6 +52,8 @@ pub(crate) struct World {
     pub(crate) trouble: Trouble,
     /// Replicas that each primary counts.
     replicas: f64,
+    /// Whether a slot is on its way from shard 2 to shard 1.
+    is_moving: bool,
 }
 
 pub(crate) fn subject(text: &str) -> Subject {
@@ -94,6 +96,7 @@ impl World {
             totals: std::collections::BTreeMap::new(),
             trouble: Trouble::None,
             replicas: 0.0,
+            is_moving: false,
         }
     }
 
@@ -173,6 +176,7 @@ impl World {
             reading.events.push(Event::Late(now - Duration::from_secs(2)));
             return reading;
         }
+        reading.events.push(Event::ClusterView(self.seen_by(shard)));
         let is_full = shard == 2 && self.trouble == Trouble::FullLink;
         let (answer, out) = if is_full { (0.041, 23.9e6) } else { (0.0007, 400_000.0) };
         reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(answer));

@@ -113,13 +113,13 @@ pub(crate) fn search(method: KeyMethod, state: ScanState) -> HotSearch {
 impl World {
     /// Tells everything that can be known of keys.
     pub(crate) fn know_keys(&mut self, scanned: ScanState, searched: ScanState) {
+        self.is_moving = true;
         let now = self.now();
         for shard in 0..3 {
             let node = node(shard);
             let mut reading = Reading::new(node.clone(), now);
             reading.events.push(Event::Offers(offers(shard)));
             reading.events.push(Event::KeySizes(sizes()));
-            reading.events.push(Event::ClusterView(self.seen_by(shard)));
             reading.sample(&node, REDIS_KEYS, Value::Gauge(50_000.0));
             reading.sample(&node, REDIS_KEYS_VOLATILE, Value::Gauge(42_100.0));
             self.take(&Input::Reading(reading));
@@ -145,7 +145,7 @@ impl World {
         self.take(&Input::Reading(found));
     }
 
-    fn seen_by(&self, shard: usize) -> ClusterView {
+    pub(super) fn seen_by(&self, shard: usize) -> ClusterView {
         let moving = slot_of(b"item:feat:55");
         ClusterView {
             node: node(shard),
@@ -157,8 +157,16 @@ impl World {
             own: vec![],
             failed: vec![],
             suspected: vec![],
-            migrating: if shard == 2 { vec![(moving, "10.0.3.13:6379".into())] } else { vec![] },
-            importing: if shard == 1 { vec![(moving, "10.0.3.14:6379".into())] } else { vec![] },
+            migrating: if self.is_moving && shard == 2 {
+                vec![(moving, "10.0.3.13:6379".into())]
+            } else {
+                vec![]
+            },
+            importing: if self.is_moving && shard == 1 {
+                vec![(moving, "10.0.3.14:6379".into())]
+            } else {
+                vec![]
+            },
         }
     }
 
@@ -189,11 +197,6 @@ impl World {
                 let value = Value::Histogram(std::sync::Arc::new(histogram));
                 reading.part(&node, REDIS_COMMAND_DURATION, command, value);
             }
-            self.take(&Input::Reading(reading));
-        }
-        for shard in 0..3 {
-            let mut reading = Reading::new(node(shard), self.now());
-            reading.events.push(Event::ClusterView(self.seen_by(shard)));
             self.take(&Input::Reading(reading));
         }
         self.run(1);
