@@ -146,3 +146,31 @@ async fn what_sentinels_do_not_know_or_allow_is_said_and_what_we_ask_is_never_re
     let fault = readings.until_fault(&target(), FaultKind::Auth).await;
     assert!(!fault.message.as_str().contains("4711"), "{}", fault.message);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sentinel_with_another_password_keeps_neither_the_others_nor_the_nodes_from_us() {
+    let watched = Watched::start();
+    let rotate = |sentinel: &Server| {
+        sentinel.run::<()>(&["ACL", "SETUSER", "watcher", "resetpass", ">another-word"]);
+    };
+    rotate(&watched.sentinels[0]);
+    let steps = probe(&watched.spec()).await;
+    let asked: Vec<_> = steps
+        .iter()
+        .filter(|step| step.what.as_str().starts_with("ask Sentinel"))
+        .map(|step| step.outcome.is_ok())
+        .collect();
+    assert_eq!(asked, [false, true, true], "{steps:#?}");
+
+    let (running, mut readings) = watch(watched.spec());
+    let topology = running.discovered(PATIENCE).await.expect("another Sentinel tells the shape");
+    let node = node_at(&topology, &watched.primary.address());
+    readings.until_sample(&node, metric::REDIS_ANSWER_TIME).await;
+    watched.sentinels.iter().for_each(rotate);
+    let is_said =
+        |event: &Event| matches!(event, Event::Unavailable { what, .. } if what.as_str() == "the Sentinels");
+    readings.until("their refusal is said", |reading| reading.events.iter().any(is_said)).await;
+    readings.log.clear();
+    readings.until_sample(&node, metric::REDIS_ANSWER_TIME).await;
+    assert!(readings.log.iter().all(|reading| reading.faults.is_empty()), "{:#?}", readings.log);
+}

@@ -4,6 +4,7 @@ mod listener;
 mod secure;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,8 +73,9 @@ pub struct Access {
     /// Held while a password is tried, so that nodes that are lost together do not all try one that was changed.
     gate: tokio::sync::Mutex<()>,
     refusal: Mutex<Option<Trouble>>,
-    /// How to get in where Sentinels are asked first: they have a password of their own.
-    sentinels: Option<Box<Access>>,
+    /// How to get into each Sentinel, where some are asked first: they have a password of their own, and what one of
+    /// them refuses the others may take.
+    sentinels: BTreeMap<String, Access>,
     /// What is sent after the log-in.
     manners: &'static [Command<'static>],
 }
@@ -96,11 +98,13 @@ const GATE_WAIT: Duration = Duration::from_secs(3);
 impl Access {
     /// Reads the certificates, when TLS is asked for.
     pub fn of(spec: &RedisSpec) -> Result<Self, Trouble> {
-        let servers = Self::with(spec, spec.username.as_ref(), spec.password.as_ref())?;
+        let mut servers = Self::with(spec, spec.username.as_ref(), spec.password.as_ref())?;
         let Some(sentinel) = &spec.sentinel else { return Ok(servers) };
-        let sentinels = Self::with(spec, sentinel.username.as_ref(), sentinel.password.as_ref())?;
-        let sentinels = Self { manners: &[Command::SetName], ..sentinels };
-        Ok(Self { sentinels: Some(Box::new(sentinels)), ..servers })
+        for seed in &spec.seeds {
+            let access = Self::with(spec, sentinel.username.as_ref(), sentinel.password.as_ref())?;
+            servers.sentinels.insert(seed.clone(), Self { manners: &[Command::SetName], ..access });
+        }
+        Ok(servers)
     }
 
     fn with(
@@ -115,14 +119,14 @@ impl Access {
             password: password.cloned(),
             gate: tokio::sync::Mutex::new(()),
             refusal: Mutex::new(None),
-            sentinels: None,
+            sentinels: BTreeMap::new(),
             manners: MANNERS,
         })
     }
 
-    /// How to get into the Sentinels, where some are asked.
-    pub(super) fn sentinels(&self) -> Option<&Self> {
-        self.sentinels.as_deref()
+    /// How to get into the Sentinel that was given as this seed; `None` where no Sentinels are asked.
+    pub(super) fn sentinel(&self, seed: &str) -> Option<&Self> {
+        self.sentinels.get(seed)
     }
 
     /// The refusal that this target has met, for whoever would try the same password again.

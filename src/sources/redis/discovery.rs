@@ -140,7 +140,9 @@ impl Target {
                     self.say_of_sentinels(None).await;
                     self.take(report, &access, &board).await;
                 }
-                Err(trouble) if trouble.kind == FaultKind::Auth => return trouble,
+                Err(trouble) if trouble.kind == FaultKind::Auth && self.is_lost_without_seeds() => {
+                    return trouble;
+                }
                 Err(trouble) => {
                     failures += 1;
                     // Once nodes are known each speaks for itself.
@@ -171,6 +173,11 @@ impl Target {
         }
     }
 
+    /// Whether seeds that refuse us end all: servers have the password that nodes have, Sentinels one of their own.
+    fn is_lost_without_seeds(&self) -> bool {
+        self.spec.sentinel.is_none() || self.nodes.is_empty()
+    }
+
     /// Says that no Sentinel answers any more, or that one does again; nodes are watched all the same.
     async fn say_of_sentinels(&mut self, trouble: Option<&Trouble>) {
         if self.spec.sentinel.is_none() {
@@ -193,8 +200,8 @@ impl Target {
         let _ = self.outlet.readings.send(reading).await;
     }
 
-    /// Asks the seeds for the shape, each a little after the one before; the first answer counts, and so does
-    /// the first refusal of the credentials.
+    /// Asks the seeds for the shape, each a little after the one before; the first answer counts, and so does a server's
+    /// first refusal of the credentials. Of Sentinels only the refusal by all is one.
     async fn ask_seeds(&mut self, access: &Access) -> Result<Report, Trouble> {
         let seeds = self.spec.seeds.clone();
         let mut attempts: FuturesUnordered<_> = (0_u32..)
@@ -207,7 +214,7 @@ impl Target {
                 }
             })
             .collect();
-        let mut first = None;
+        let mut failures = vec![];
         while let Some(answer) = attempts.next().await {
             match answer {
                 Ok((report, dial, peer)) => {
@@ -217,13 +224,15 @@ impl Target {
                     }
                     return Ok(report);
                 }
-                Err(trouble) if trouble.kind == FaultKind::Auth => return Err(trouble),
-                Err(trouble) => {
-                    first.get_or_insert(trouble);
+                Err(trouble) if trouble.kind == FaultKind::Auth && self.spec.sentinel.is_none() => {
+                    return Err(trouble);
                 }
+                Err(trouble) => failures.push(trouble),
             }
         }
-        Err(first.unwrap_or_else(|| {
+        // What may pass comes before what stays: one Sentinel that is out of reach may yet let us in.
+        failures.sort_by_key(|trouble| trouble.kind == FaultKind::Auth);
+        Err(failures.into_iter().next().unwrap_or_else(|| {
             Trouble::broken(
                 FaultKind::Unreachable,
                 "no address was given: add a url to this target".to_owned(),
@@ -301,7 +310,7 @@ pub(super) async fn ask_seed(
 ) -> Result<(Report, Dial, Option<String>), Trouble> {
     let (address_map, deadline) = (&spec.address_map, Instant::now() + LONGEST_WAIT);
     let dial = dial_of_seed(seed, address_map)?;
-    if let Some((sentinel, access)) = spec.sentinel.as_ref().zip(access.sentinels()) {
+    if let Some((sentinel, access)) = spec.sentinel.as_ref().zip(access.sentinel(seed)) {
         return Ok((ask_sentinel(seed, spec, sentinel, access, deadline).await?, dial, None));
     }
     let (mut connection, text) = greet(&dial, access, deadline).await?;

@@ -121,9 +121,6 @@ async fn ask_sentinels(
                 let is_refused = matches!(trouble.kind, FaultKind::Denied | FaultKind::Auth);
                 let fix = is_refused.then(|| sentinel_acl_line(user.unwrap_or("default")));
                 steps.push(ProbeStep::new(&spec.component, &what, Err(&trouble), fix));
-                if trouble.kind == FaultKind::Auth {
-                    return vec![];
-                }
             }
         }
     }
