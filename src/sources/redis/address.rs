@@ -40,7 +40,8 @@ pub fn is_socket(host: &str) -> bool {
 }
 
 /// Where an announced address is dialled: what it is mapped to, or itself. `None` where nobody knows the host and
-/// nothing maps it, or it has no port.
+/// nothing maps it, or it has no port. A Unix socket is of this machine: another that names one would have us open it
+/// and say our password there, so it counts as a host that nobody knows.
 pub(super) fn dialled(
     map: &BTreeMap<String, String>,
     host: Option<&str>,
@@ -50,9 +51,7 @@ pub(super) fn dialled(
     if let Some(mapped) = map.get(address) {
         return read_address(mapped);
     }
-    if host.is_some_and(is_socket) {
-        return host.map(|path| (path.to_owned(), 0));
-    }
+    let host = host.filter(|host| !is_socket(host));
     let anywhere = map.get(ANY).map(|host| host.trim_matches(['[', ']']));
     anywhere.or(host).filter(|_| port != 0).map(|host| (host.to_owned(), port))
 }
@@ -89,8 +88,20 @@ mod tests {
         assert_eq!(place(&map, Some("10.0.0.2"), 7_000).unwrap(), "[::1]:7000");
         assert_eq!(place(&map, None, 7_000).unwrap(), "[::1]:7000", "nobody knows its host, and we need not");
         assert_eq!(place(&map, Some("10.0.0.2"), 0), None);
-        assert_eq!(place(&map, Some("/run/redis.sock"), 0).unwrap(), "/run/redis.sock");
         let empty = BTreeMap::new();
+        for port in [0, 7_000] {
+            assert_eq!(
+                place(&empty, Some("/run/redis.sock"), port),
+                None,
+                "nobody else has us open our sockets"
+            );
+        }
+        let socket = BTreeMap::from([("10.0.0.3:7000".to_owned(), "/run/redis.sock".to_owned())]);
+        assert_eq!(
+            place(&socket, Some("10.0.0.3"), 7_000).unwrap(),
+            "/run/redis.sock",
+            "the user's own word"
+        );
         assert_eq!(place(&empty, Some("10.0.0.2"), 7_000).unwrap(), "10.0.0.2:7000");
         assert_eq!(place(&empty, None, 7_000), None);
     }

@@ -113,7 +113,7 @@ pub fn read_view(node: &Subject, host: &str, state: &str, lines: &[NodeLine]) ->
 
 fn name_of(line: &NodeLine, asked: &str) -> String {
     match &line.host {
-        Host::Known(host) => write_address(host, line.port),
+        Host::Known(host) | Host::Socket(host) => write_address(host, line.port),
         Host::AsAsked => write_address(asked, line.port),
         Host::Unknown => format!("node {}", short(&line.id)),
     }

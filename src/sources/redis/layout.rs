@@ -7,7 +7,7 @@ use headwater_engine::reading::{NodeHealth, Topology};
 
 use tokio::time::Instant;
 
-use super::address::{read_address, write_address};
+use super::address::{is_socket, read_address, write_address};
 use super::board::Report;
 use super::connection::Dial;
 use super::shape::{Dials, ShardNumbers, Viewpoint, lay_out};
@@ -95,7 +95,9 @@ impl Layout {
         let known =
             self.aliases.get(address).and_then(|dial| Some((dial.shown.clone(), read_address(&dial.shown)?)));
         let (id, (host, port)) = known.unwrap_or_else(|| (address.to_owned(), (host, port)));
-        let host = Host::Known(host);
+        // A primary is a socket only where we dialled it as one; replicas are what others say of them.
+        let is_own = primary && is_socket(&host);
+        let host = if is_own { Host::Socket(host) } else { Host::Known(host) };
         let node = SeenNode { id: id.clone(), host, ip: None, port, tls_port: None, primary, health };
         self.standalone.insert(id, Standalone { node, listed: Instant::now() });
     }

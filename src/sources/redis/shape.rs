@@ -144,12 +144,15 @@ pub fn lay_out(view: Viewpoint<'_>, shards: BTreeMap<usize, SeenShard>) -> (Topo
 fn locate(view: Viewpoint<'_>, node: &SeenNode) -> (String, Option<Dial>) {
     let port = if view.tls { node.tls_port.unwrap_or(node.port) } else { node.port };
     let host = match &node.host {
-        Host::Known(host) => Some(host.as_str()),
+        Host::Known(host) | Host::Socket(host) => Some(host.as_str()),
         Host::AsAsked => Some(view.asked_host),
         Host::Unknown => None,
     };
     let address = write_address(host.or(node.ip.as_deref()).unwrap_or("unknown"), port);
-    let place = dialled(view.address_map, host, port, &address);
+    let place = match &node.host {
+        Host::Socket(path) if !view.address_map.contains_key(path) => Some((path.clone(), 0)),
+        _ => dialled(view.address_map, host, port, &address),
+    };
     let dial = place.map(|(host, port)| Dial { shown: address.clone(), host, port });
     (address, dial)
 }
@@ -229,6 +232,10 @@ mod tests {
         seen.nodes[1].host = Host::AsAsked;
         seen.nodes[2].host = Host::Unknown;
         seen.nodes[3].port = seen.nodes[0].port;
+        for host in [Host::Known("/run/announced.sock".to_owned()), Host::Socket("/run/own.sock".to_owned())]
+        {
+            seen.nodes.push(SeenNode { host, ..node("e", false, NodeHealth::Online) });
+        }
         let (topology, dials) = lay_out(view, BTreeMap::from([(0, seen)]));
         let shown: Vec<_> = dials
             .iter()
@@ -243,9 +250,11 @@ mod tests {
                 ("redis/features#0@[::1]:98", Some("[::1]:98".to_owned())),
                 ("redis/features#0@unknown:99", None),
                 ("redis/features#0@10.0.0.1:97~d", Some("127.0.0.1:7001".to_owned())),
+                ("redis/features#0@/run/announced.sock", None),
+                ("redis/features#0@/run/own.sock", Some("/run/own.sock".to_owned())),
             ]
         );
-        assert_eq!(topology.shards[0].nodes.len(), 4);
+        assert_eq!(topology.shards[0].nodes.len(), 6);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Host {
     Known(String),
     /// "The endpoint you used, with this port": the server sent NULL or an empty host.
     AsAsked,
+    /// The Unix socket of this machine by which the node itself was dialled; never what somebody announces.
+    Socket(String),
     /// `?` or `noaddr`: the cluster does not know it either, so it is not dialled.
     Unknown,
 }
