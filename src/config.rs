@@ -35,7 +35,7 @@ pub(crate) use location::config_folder;
 pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
 pub(crate) use place::{Document, bytes_of, nearest, text_of, unknown_name};
-pub(crate) use target::without_secrets;
+pub(crate) use target::{is_redis_address, without_secrets};
 pub(crate) use thresholds::rule_ids;
 pub use value::{Bandwidth, Size, Span};
 

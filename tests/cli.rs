@@ -149,6 +149,10 @@ fn wrong_arguments_are_64_with_the_fix() {
         (&["keys", "big", "redis://h", "--budget", "200%"], "write a share of one core such as '1%'"),
         (&["keys", "place", "redis://h"], "no key"),
         (
+            &["keys", "place", "redis+sentinel://:word-4711@h:26379/main", "redis+unix:///run/r.sock"],
+            "no key",
+        ),
+        (
             &["keys", "place", "k", "--config", &home.file("m.toml", "[[metrics]]\nurl = \"http://h\"\n")],
             "no Redis target",
         ),
@@ -424,6 +428,31 @@ fn an_unreachable_redis_is_69_with_the_reason() {
     let placed = home.run(&["keys", "place", "k", &target]);
     assert_eq!(placed.code, Some(69), "{placed:?}");
     assert!(placed.err.contains("refused the connection"), "{placed:?}");
+}
+
+#[test]
+fn a_deployment_that_is_down_takes_no_answer_from_the_other() {
+    let (home, server) = (Home::new(), Server::start(&["--maxmemory-policy", "allkeys-lfu"]));
+    server.run::<()>(&["SET", "k", "v"]);
+    let table =
+        |name: &str, place: &str| format!("[[redis]]\nname = \"{name}\"\nurl = \"redis://{place}\"\n");
+    let closed = format!("127.0.0.1:{}", closed_port());
+    let (up, down) = (table("up", &server.address()), table("down", &closed));
+    for (name, tables) in [("after.toml", up.clone() + &down), ("before.toml", down.clone() + &up)] {
+        let config = home.file(name, &tables);
+        for asked in [&["place", "k"][..], &["big"], &["hot"]] {
+            let mut words = vec!["keys"];
+            words.extend(asked);
+            words.extend(["--config", &config, "--format", "json"]);
+            let ran = home.run(&words);
+            assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
+            assert!(ran.out.contains("redis/up") && ran.json().is_object(), "{words:?}: {}", ran.out);
+            assert_eq!(ran.err.matches("redis/down: ").count(), 1, "{words:?}: {}", ran.err);
+        }
+    }
+    let ran = home.run(&["keys", "place", "k", "--config", &home.file("none.toml", &down)]);
+    assert_eq!(ran.code, Some(69), "{ran:?}");
+    assert_eq!(ran.err.matches("redis/down: ").count(), 1, "{ran:?}");
 }
 
 #[test]

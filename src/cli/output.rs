@@ -18,6 +18,13 @@ impl Failure {
         Self { code, sentence: sentence.to_string() }
     }
 
+    /// Says it on standard error.
+    pub(super) fn say(&self) {
+        for line in self.sentence.lines() {
+            say(format_args!("headwater: {line}"));
+        }
+    }
+
     pub(super) fn usage(sentence: impl Display) -> Self {
         Self::new(EXIT_USAGE, sentence)
     }
@@ -84,9 +91,7 @@ pub(super) fn exit(ran: Result<u8, Failure>) -> ExitCode {
     match ran {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            for line in failure.sentence.lines() {
-                say(format_args!("headwater: {line}"));
-            }
+            failure.say();
             ExitCode::from(failure.code)
         }
     }

@@ -31,13 +31,18 @@ const NOT_REDIS: &str = "is not an address of Redis: write for example redis://1
 pub(super) const REDIS_SCHEMES: [&str; 6] =
     ["redis", "rediss", "redis+unix", "unix", "redis+sentinel", "rediss+sentinel"];
 
+/// Whether a text is written as an address of Redis, rightly or not; it may hold a password.
+pub(crate) fn is_redis_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| REDIS_SCHEMES.contains(&scheme))
+}
+
 impl RedisAddress {
     /// Reads `redis://[user[:password]@]host[:port]`, `redis+unix://[user[:password]@]/path` or
     /// `redis+sentinel://[user[:password]@]host[:port][,host[:port]]/name`; a database number after the first is accepted
     /// and means nothing, because everything that is asked is about the whole server.
     pub(super) fn read(text: &str) -> Result<Self, &'static str> {
         let (scheme, rest) = text.split_once("://").ok_or(NOT_REDIS)?;
-        if !REDIS_SCHEMES.contains(&scheme) {
+        if !is_redis_address(text) {
             return Err(NOT_REDIS);
         }
         let is_socket = scheme.ends_with("unix");

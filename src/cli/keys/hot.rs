@@ -11,7 +11,7 @@ use headwater_engine::Subject;
 use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, ScanState};
 
 use super::scanning::is_shard;
-use super::watched::Watched;
+use super::watched::{Turns, Watched};
 use super::{KeysFormat, answer, at_most};
 use crate::app::hot_search::{Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, ways};
 use crate::app::suspension::Suspension;
@@ -76,8 +76,8 @@ pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
     let config = args.access.resolve(&args.targets)?;
     let permit = args.consent.permit(true);
     let (mut plans, mut targets, mut passive, mut known) = (vec![], vec![], Passive::default(), vec![]);
-    for mut watched in Watched::start(&config)? {
-        let topology = watched.wait_for_topology().await?;
+    let mut turns = Turns::start(&config)?;
+    while let Some((mut watched, topology)) = turns.next().await {
         let shards: Vec<_> = topology
             .shards
             .iter()
@@ -96,6 +96,9 @@ pub(super) async fn run(args: HotArgs) -> Result<u8, Failure> {
             plans.push(Plan { shard: shard.clone(), offers, method, target: targets.len() });
         }
         targets.push(watched);
+    }
+    if let Some(failure) = turns.failure() {
+        return Err(failure);
     }
     refuse_many(&plans)?;
     let (mut answers, mut suspension) = (vec![], Suspension::default());

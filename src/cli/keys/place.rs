@@ -5,17 +5,18 @@ use headwater_engine::{RemoteText, Subject};
 use serde::Serialize;
 
 use super::heard::Heard;
-use super::watched::Watched;
+use super::watched::Turns;
 use super::{KeysFormat, answer};
 use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
+use crate::config::is_redis_address;
 use crate::report::Layout;
 use crate::sources::redis::{Placement, place, relation};
 
 /// `headwater keys place`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PlaceArgs {
-    /// Keys, and redis:// targets beside them
+    /// Keys, and Redis targets beside them, such as redis://10.0.0.1:6379
     #[arg(required = true, value_name = "KEY|TARGET")]
     keys_and_targets: Vec<String>,
     #[command(flatten)]
@@ -48,8 +49,8 @@ struct Pair<'a> {
 }
 
 pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
-    let is_target = |text: &String| text.starts_with("redis://") || text.starts_with("rediss://");
-    let (targets, keys): (Vec<_>, Vec<_>) = args.keys_and_targets.into_iter().partition(is_target);
+    let (targets, keys): (Vec<_>, Vec<_>) =
+        args.keys_and_targets.into_iter().partition(|text| is_redis_address(text));
     if keys.is_empty() {
         return Err(Failure::usage("no key: write 'headwater keys place KEY [KEY...] [TARGET]'"));
     }
@@ -57,8 +58,8 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
     let mut out = Layout::new(100);
     let mut json = vec![];
     say("placement: the shape of the cluster is read, as it is at every look; no key is asked for");
-    for mut watched in Watched::start(&config)? {
-        let topology = watched.wait_for_topology().await?;
+    let mut turns = Turns::start(&config)?;
+    while let Some((mut watched, topology)) = turns.next().await {
         if topology.clustered {
             let primaries = topology.shards.iter().flat_map(|shard| &shard.nodes).filter(|node| node.primary);
             let primaries: Vec<_> = primaries.map(|node| node.subject.clone()).collect();
@@ -107,6 +108,9 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
             })
             .collect();
         json.push(serde_json::json!({ "redis": topology.cluster, "keys": rows, "pairs": pairs }));
+    }
+    if let Some(failure) = turns.failure() {
+        return Err(failure);
     }
     answer(args.format, out, serde_json::json!({ "schema": 1, "deployments": json }))
 }

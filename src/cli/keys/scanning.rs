@@ -10,7 +10,7 @@ use headwater_engine::{Subject, quantity};
 use tokio_util::sync::CancellationToken;
 
 use super::heard::Heard;
-use super::watched::Watched;
+use super::watched::{Turns, Watched};
 use crate::app::scan_progress::{ScanProgress, cost_line, scan_line};
 use crate::cli::output::{Failure, say};
 use crate::cli::target::AccessArgs;
@@ -55,8 +55,8 @@ impl ScanArgs {
         say(format_args!("{costs}; on a replica where one answers, at most {share} of a core (--budget)"));
         let (mut scanned, mut known) = (Scanned { scans: vec![], heard: vec![] }, vec![]);
         let mut ended_early = false;
-        for mut watched in Watched::start(&config)? {
-            let topology = watched.wait_for_topology().await?;
+        let mut turns = Turns::start(&config)?;
+        while let Some((mut watched, topology)) = turns.next().await {
             known.extend(topology.shards.iter().map(|shard| shard.subject.to_string()));
             let wanted = |shard: &Subject| self.shard.as_deref().is_none_or(|word| is_shard(shard, word));
             let shards: Vec<_> = topology.shards.iter().filter(|shard| wanted(&shard.subject)).collect();
@@ -73,6 +73,9 @@ impl ScanArgs {
             if ended_early {
                 break;
             }
+        }
+        if let Some(failure) = turns.failure() {
+            return Err(failure);
         }
         match &self.shard {
             _ if !scanned.scans.is_empty() => Ok(scanned),

@@ -32,6 +32,51 @@ pub(super) struct Watched {
     pub(super) heard: Heard,
 }
 
+/// The targets of a command by turns: one that is out of reach takes no answer from the others.
+pub(super) struct Turns {
+    waiting: std::vec::IntoIter<Watched>,
+    has_answered: bool,
+    /// What kept the last one that failed from being found; said once it is not all there is to say.
+    failure: Option<Failure>,
+}
+
+impl Turns {
+    pub(super) fn start(config: &Config) -> Result<Self, Failure> {
+        let waiting = Watched::start(config)?.into_iter();
+        Ok(Self { waiting, has_answered: false, failure: None })
+    }
+
+    /// The next target that answers, with its topology.
+    pub(super) async fn next(&mut self) -> Option<(Watched, Topology)> {
+        while let Some(mut watched) = self.waiting.next() {
+            let outcome = watched.wait_for_topology().await;
+            self.say_failure();
+            match outcome {
+                Ok(topology) => {
+                    self.has_answered = true;
+                    return Some((watched, topology));
+                }
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        if self.has_answered {
+            self.say_failure();
+        }
+        None
+    }
+
+    /// What kept targets from being found, where none was.
+    pub(super) fn failure(&mut self) -> Option<Failure> {
+        self.failure.take().filter(|_| !self.has_answered)
+    }
+
+    fn say_failure(&mut self) {
+        if let Some(failure) = self.failure.take() {
+            failure.say();
+        }
+    }
+}
+
 impl Watched {
     pub(super) fn start(config: &Config) -> Result<Vec<Self>, Failure> {
         if config.redis.is_empty() {
