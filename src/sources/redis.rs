@@ -189,6 +189,8 @@ pub fn read_everything(bytes: &[u8]) {
     let _ = hot::read_hotkeys(&reply);
     let _ = hot::read_valkey_hotkeys(&reply, 1.0);
     let _ = (command_times::read_histograms(&reply), stalls::read_stalls(&reply));
+    let _ = (slowlog::read_threshold(&reply), offers::read_setting(&reply));
+    sentinel::read_any(&reply);
 }
 
 /// A file of the shared test data, or `None` with a loud notice where that folder is absent.

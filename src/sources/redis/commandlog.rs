@@ -2,73 +2,68 @@
 
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, FaultKind, LargeCommand, LargeKind, Reading};
+use headwater_engine::reading::{Event, LargeCommand, LargeKind};
 use headwater_engine::{Moment, RemoteText};
-use tokio::time::Instant;
 
-use super::allowed::{ALLOWED, Command};
-use super::connection::Connection;
-use super::info::Info;
-use super::lacks::Lacks;
-use super::look::Seldom;
-use super::slowlog::{Entry, Progress, read_slowlog};
+use super::allowed::Command;
+use super::look::{Look, Seldom};
+use super::slowlog::{Entry, Progress};
 use super::trouble::Trouble;
 
 /// What a node may lack, in the words that users see.
 const COMMANDLOG: &str = "COMMANDLOG GET";
 
-/// The two logs beside the slow one, in the server's words.
-const KINDS: [(LargeKind, &str); 2] =
-    [(LargeKind::Reply, "large-reply"), (LargeKind::Request, "large-request")];
+/// One of the two logs beside the slow one.
+struct Log {
+    kind: LargeKind,
+    /// The server's word for it.
+    name: &'static str,
+    /// What users are told of entries that were lost, and the setting that keeps more.
+    entries: &'static str,
+    setting: &'static str,
+}
 
-/// How often both are asked for: they are long enough for what comes in between, and two questions more at every look
-/// would be as many as all others together.
+/// Both.
+const LOGS: [Log; 2] = [
+    Log {
+        kind: LargeKind::Reply,
+        name: "large-reply",
+        entries: "COMMANDLOG entries of large replies",
+        setting: "commandlog-large-reply-max-len",
+    },
+    Log {
+        kind: LargeKind::Request,
+        name: "large-request",
+        entries: "COMMANDLOG entries of large requests",
+        setting: "commandlog-large-request-max-len",
+    },
+];
+
+/// How often both are asked for: two questions more at every look would be as many as all others together. Where more
+/// has come in between than is asked for, it is asked for at once.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Where reading one node's logs of large commands has come to: each has ids of its own.
 #[derive(Debug, Default)]
 pub(super) struct CommandLog {
-    logs: [Progress; KINDS.len()],
+    logs: [Progress; LOGS.len()],
     turn: Seldom,
 }
 
 impl CommandLog {
-    /// Asks for what is new in both logs, in one go; nothing where the server has none.
-    pub(super) async fn look(
-        &mut self,
-        reading: &mut Reading,
-        info: &Info<'_>,
-        connection: &mut Connection,
-        lacks: &mut Lacks,
-        deadline: Instant,
-    ) -> Result<(), Trouble> {
-        let (release, now) = (info.release(), Instant::now());
-        let is_known = ALLOWED.iter().any(|row| row.name == COMMANDLOG && release.knows(row));
-        if !is_known || !lacks.may_ask(COMMANDLOG, now) || !self.turn.is_due(now, EVERY) {
+    /// Asks for what is new in both logs; nothing where the server has none.
+    pub(super) async fn look(&mut self, look: &mut Look<'_>) -> Result<(), Trouble> {
+        if !look.info.release().knows_command(COMMANDLOG) || !self.turn.is_due(look.now, EVERY) {
             return Ok(());
         }
-        let run_id = info.text("run_id").unwrap_or_default();
-        self.logs.iter_mut().for_each(|log| log.belongs_to(run_id));
-        let questions: Vec<_> = KINDS
-            .iter()
-            .zip(&self.logs)
-            .map(|((_, name), log)| Command::CommandlogGet(log.depth(), name))
-            .collect();
-        let answers = connection.ask_all(&questions, deadline).await?;
-        for (((kind, _), log), answer) in KINDS.iter().zip(&mut self.logs).zip(answers) {
-            match answer {
-                Ok(reply) => {
-                    lacks.end(reading, COMMANDLOG);
-                    let fresh = log.take(read_slowlog(&reply).unwrap_or_default());
-                    let events =
-                        fresh.entries.iter().map(|entry| Event::LargeCommand(to_event(entry, *kind)));
-                    reading.events.extend(events);
-                }
-                Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
-                    return Err(trouble);
-                }
-                Err(trouble) => lacks.begin(reading, COMMANDLOG, &trouble.message, now),
-            }
+        let run_id = look.info.text("run_id").unwrap_or_default();
+        for (log, progress) in LOGS.iter().zip(&mut self.logs) {
+            progress.belongs_to(run_id);
+            let command = |depth| Command::CommandlogGet(depth, log.name);
+            let Some(fresh) = progress.ask(look, COMMANDLOG, command).await? else { return Ok(()) };
+            progress.say_lost(look, &fresh, log.entries, log.setting);
+            let large = fresh.entries.iter().map(|entry| Event::LargeCommand(to_event(entry, log.kind)));
+            look.reading.events.extend(large);
         }
         Ok(())
     }

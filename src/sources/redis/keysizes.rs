@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_engine::RemoteText;
-use headwater_engine::reading::{Event, KeySizes, Reading, SizeBin};
-use tokio::time::Instant;
+use headwater_engine::reading::{Event, KeySizes, SizeBin};
 
 use super::allowed::{Command, Release};
-use super::connection::Connection;
-use super::info::Info;
+use super::look::{Look, Seldom};
 use super::reply::text;
 use super::trouble::Trouble;
 
@@ -25,33 +23,19 @@ const MOST_ROWS: usize = 32;
 /// When the sizes were asked for.
 #[derive(Debug, Default)]
 pub(super) struct KeySizesWatch {
-    asked: Option<Instant>,
+    turn: Seldom,
 }
 
 impl KeySizesWatch {
     /// Asks for the sizes when they are due, where the server counts them. A refusal takes nothing from anybody else.
-    pub(super) async fn look(
-        &mut self,
-        reading: &mut Reading,
-        info: &Info<'_>,
-        connection: &mut Connection,
-        deadline: Instant,
-    ) -> Result<(), Trouble> {
-        let (now, release) = (Instant::now(), info.release());
-        let is_due = self.asked.is_none_or(|asked| now >= asked + ASKED_EVERY);
-        if !is_due || !counts_sizes(release) {
+    pub(super) async fn look(&mut self, look: &mut Look<'_>) -> Result<(), Trouble> {
+        if !counts_sizes(look.info.release()) || !self.turn.is_due(look.now, ASKED_EVERY) {
             return Ok(());
         }
-        self.asked = Some(now);
-        match connection.ask(Command::Info(&["keysizes"]), deadline).await {
-            Ok(reply) => {
-                let sizes = text(&reply).and_then(|text| read_key_sizes(&text));
-                reading.events.extend(sizes.map(Event::KeySizes));
-                Ok(())
-            }
-            Err(trouble) if trouble.ends_connection => Err(trouble),
-            Err(_) => Ok(()),
-        }
+        let reply = look.ask_quietly(Command::Info(&["keysizes"])).await?;
+        let sizes = reply.as_ref().and_then(text).and_then(|text| read_key_sizes(&text));
+        look.reading.events.extend(sizes.map(Event::KeySizes));
+        Ok(())
     }
 }
 

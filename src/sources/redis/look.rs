@@ -7,7 +7,7 @@ use headwater_engine::reading::{FaultKind, Reading};
 use redis::Value as Reply;
 use tokio::time::Instant;
 
-use super::allowed::{ALLOWED, Command};
+use super::allowed::Command;
 use super::connection::Connection;
 use super::info::Info;
 use super::lacks::Lacks;
@@ -42,9 +42,7 @@ impl Look<'_> {
         what: &'static str,
         command: Command<'_>,
     ) -> Result<Option<Reply>, Trouble> {
-        let release = self.info.release();
-        let row = ALLOWED.iter().find(|row| row.name == command.name());
-        if self.info.names_release() && row.is_some_and(|row| !release.knows(row)) {
+        if self.info.names_release() && !self.info.release().knows_command(command.name()) {
             let why = unknown_to(&self.info.product(), command.name());
             self.lacks.begin(self.reading, what, &why, self.now);
             return Ok(None);
@@ -52,16 +50,31 @@ impl Look<'_> {
         if !self.lacks.may_ask(what, self.now) {
             return Ok(None);
         }
-        match self.connection.ask(command, self.deadline).await {
+        match self.try_to_ask(command).await? {
             Ok(reply) => {
                 self.lacks.end(self.reading, what);
                 Ok(Some(reply))
             }
-            Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => Err(trouble),
-            Err(trouble) => {
-                self.lacks.begin(self.reading, what, &trouble.message, self.now);
+            Err(refusal) => {
+                self.lacks.begin(self.reading, what, &refusal.message, self.now);
                 Ok(None)
             }
+        }
+    }
+
+    /// Asks one thing that nobody misses: `None` where it is refused, and not a word of it.
+    ///
+    /// # Errors
+    /// What ends the whole look.
+    pub(super) async fn ask_quietly(&mut self, command: Command<'_>) -> Result<Option<Reply>, Trouble> {
+        Ok(self.try_to_ask(command).await?.ok())
+    }
+
+    /// The answer or the refusal; the outer error is what ends the whole look.
+    async fn try_to_ask(&mut self, command: Command<'_>) -> Result<Result<Reply, Trouble>, Trouble> {
+        match self.connection.ask(command, self.deadline).await {
+            Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => Err(trouble),
+            outcome => Ok(outcome),
         }
     }
 }

@@ -26,7 +26,7 @@ use super::offers::Offers;
 use super::pulse::Pulse;
 use super::reply::text;
 use super::samples::{Busiest, add_samples};
-use super::slowlog::{FULL_DEPTH, Progress, SLOWER_THAN, read_slowlog, read_threshold};
+use super::slowlog::SlowLog;
 use super::stalls::Stalls;
 use super::topology::{NodeLine, SeenShard, combine, read_nodes, read_shards, read_slots};
 use super::trouble::Trouble;
@@ -56,13 +56,7 @@ const SECTIONS: &[&str] = &[
 /// What a node may lack, in the words that users see; each keeps its words so that it can be taken back.
 const RATES: &str = "rates of this node";
 const COMMANDSTATS: &str = "commandstats at every look";
-const SLOWLOG: &str = "SLOWLOG GET";
-const LOST_ENTRIES: &str = "slow-log entries";
-const THRESHOLD: &str = "slow-log threshold";
 const SHAPE: &str = "the shape of the cluster";
-
-/// How often the threshold of the slow log is asked for.
-const THRESHOLD_EVERY: Duration = Duration::from_secs(300);
 
 /// How this node lets itself be asked for INFO, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,18 +77,15 @@ pub(super) struct NodeSource {
     cost: Arc<Cost>,
     pulse: Arc<Pulse>,
     board: Arc<Board>,
-    show_arguments: bool,
     connection: Option<Connection>,
     form: InfoForm,
     identity: Identity,
     gentle: Gentle,
     offers: Offers,
     busiest: Busiest,
-    slowlog: Progress,
+    slowlog: SlowLog,
     commandlog: CommandLog,
     key_sizes: KeySizesWatch,
-    /// When the threshold of the slow log was asked for.
-    threshold_asked: Option<Instant>,
     shards_unknown: bool,
     views: Views,
     command_times: CommandTimes,
@@ -113,17 +104,15 @@ impl NodeSource {
             cost: known.cost.clone(),
             pulse: known.pulse.clone(),
             board,
-            show_arguments,
             connection: None,
             form: InfoForm::Sections,
             identity: Identity::default(),
             gentle: Gentle::default(),
             offers: Offers::default(),
             busiest: Busiest::default(),
-            slowlog: Progress::default(),
+            slowlog: SlowLog::new(show_arguments),
             commandlog: CommandLog::default(),
             key_sizes: KeySizesWatch::default(),
-            threshold_asked: None,
             shards_unknown: false,
             views: Views::default(),
             command_times: CommandTimes::default(),
@@ -177,20 +166,11 @@ impl NodeSource {
             self.lacks.end(reading, COMMANDSTATS);
         }
         self.pulse.answered(looked, self.gentle.spared_until());
-        self.slowlog.belongs_to(info.text("run_id").unwrap_or_default());
-        self.offers.look(reading, &info, self.connection.as_mut(), &self.pulse, deadline).await?;
-        self.read_slowlog(reading, deadline).await?;
-        if let Some(connection) = self.connection.as_mut() {
-            self.commandlog.look(reading, &info, connection, &mut self.lacks, deadline).await?;
-            if !self.gentle.is_sparing(looked) {
-                self.key_sizes.look(reading, &info, connection, deadline).await?;
-            }
-        }
         self.report_shape(reading, &info, deadline).await?;
         self.ask_further(reading, &info, deadline).await
     }
 
-    /// Asks what is asked seldom; each question decides when it is due and costs nothing else.
+    /// Asks everything but INFO and the shape; each question decides when it is due and costs nothing else.
     async fn ask_further(
         &mut self,
         reading: &mut Reading,
@@ -200,6 +180,12 @@ impl NodeSource {
         let Some(connection) = self.connection.as_mut() else { return Ok(()) };
         let (subject, lacks, now) = (&self.subject, &mut self.lacks, Instant::now());
         let mut look = Look { subject, info, reading, connection, lacks, now, deadline };
+        self.slowlog.look(&mut look).await?;
+        self.offers.look(&mut look, &self.pulse).await?;
+        self.commandlog.look(&mut look).await?;
+        if !self.gentle.is_sparing(now) {
+            self.key_sizes.look(&mut look).await?;
+        }
         self.views.look(&mut look, &self.dial.host, self.board.lost()).await?;
         self.command_times.look(&mut look, self.busiest.shown()).await?;
         self.stalls.look(&mut look).await
@@ -249,78 +235,6 @@ impl NodeSource {
             None => Connection::open(&self.dial, &self.access, &self.cost, deadline).await?,
         };
         Ok(self.connection.insert(open))
-    }
-
-    async fn read_slowlog(&mut self, reading: &mut Reading, deadline: Instant) -> Result<(), Trouble> {
-        let now = Instant::now();
-        let Some(connection) = self.connection.as_mut().filter(|_| self.lacks.may_ask(SLOWLOG, now)) else {
-            return Ok(());
-        };
-        let mut depth = self.slowlog.depth();
-        let entries = loop {
-            let entries = match connection.ask(Command::SlowlogGet(depth), deadline).await {
-                Ok(reply) => read_slowlog(&reply).unwrap_or_default(),
-                Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
-                    return Err(trouble);
-                }
-                Err(trouble) => {
-                    self.lacks.begin(reading, SLOWLOG, &trouble.message, now);
-                    return Ok(());
-                }
-            };
-            if !self.slowlog.leaves_gap(&entries, depth) {
-                break entries;
-            }
-            depth = FULL_DEPTH;
-        };
-        self.lacks.end(reading, SLOWLOG);
-        let fresh = self.slowlog.take(entries);
-        if fresh.missed > 0 || fresh.may_have_missed {
-            let count = match self.slowlog.lost() {
-                0 => "some may have been".to_owned(),
-                lost => format!("{lost} were"),
-            };
-            let why = format!("{count} overwritten before they were read: raise slowlog-max-len");
-            self.lacks.begin(reading, LOST_ENTRIES, &why, now);
-        } else if self.lacks.may_ask(LOST_ENTRIES, now) {
-            // For a while none was lost.
-            self.lacks.end(reading, LOST_ENTRIES);
-        }
-        let events =
-            fresh.entries.iter().map(|entry| Event::SlowCommand(entry.to_event(self.show_arguments)));
-        reading.events.extend(events);
-        reading.sample(&self.subject, metric::REDIS_SLOW, Value::Counter(self.slowlog.total() as f64));
-        self.read_threshold(reading, now, deadline).await
-    }
-
-    /// Asks from which time of execution on commands are logged: seldom, because it seldom changes and a refusal is
-    /// logged at the server each time.
-    async fn read_threshold(
-        &mut self,
-        reading: &mut Reading,
-        now: Instant,
-        deadline: Instant,
-    ) -> Result<(), Trouble> {
-        let is_due = self.threshold_asked.is_none_or(|asked| now >= asked + THRESHOLD_EVERY);
-        let Some(connection) = self.connection.as_mut().filter(|_| is_due) else { return Ok(()) };
-        self.threshold_asked = Some(now);
-        match connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await {
-            Ok(reply) => {
-                if let Some(seconds) = read_threshold(&reply) {
-                    reading.sample(&self.subject, metric::REDIS_SLOW_THRESHOLD, Value::Gauge(seconds));
-                }
-                self.lacks.end(reading, THRESHOLD);
-                Ok(())
-            }
-            Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
-                self.threshold_asked = None;
-                Err(trouble)
-            }
-            Err(trouble) => {
-                self.lacks.begin(reading, THRESHOLD, &trouble.message, now);
-                Ok(())
-            }
-        }
     }
 
     /// Tells the target about the shape, when it is this node's turn. A standalone server's is in its INFO.

@@ -6,12 +6,13 @@
 use std::time::Duration;
 
 use headwater_engine::RemoteText;
-use headwater_engine::reading::{Event, FaultKind, KEY_METHODS, KeyMethod, MethodOffer, Reading};
+use headwater_engine::reading::{Event, KEY_METHODS, KeyMethod, MethodOffer};
+use redis::Value as Reply;
 use tokio::time::Instant;
 
-use super::allowed::{ALLOWED, Command, Release};
-use super::connection::Connection;
+use super::allowed::{Command, Release};
 use super::info::Info;
+use super::look::Look;
 use super::pulse::Pulse;
 use super::reply::{field, text};
 use super::trouble::Trouble;
@@ -59,28 +60,16 @@ const REFUSALS: &[(KeyMethod, Refusal)] = &[
 
 impl Offers {
     /// Puts what the node offers into the reading when that is new; asks the node one thing now and then.
-    pub(super) async fn look(
-        &mut self,
-        reading: &mut Reading,
-        info: &Info<'_>,
-        connection: Option<&mut Connection>,
-        pulse: &Pulse,
-        deadline: Instant,
-    ) -> Result<(), Trouble> {
-        let (now, release) = (Instant::now(), info.release());
+    pub(super) async fn look(&mut self, look: &mut Look<'_>, pulse: &Pulse) -> Result<(), Trouble> {
+        let (info, release) = (look.info, look.info.release());
         let is_due = self
             .setting
             .as_ref()
-            .is_none_or(|last| last.release != release || now >= last.asked + SETTING_EVERY);
-        if let Some(connection) = connection.filter(|_| is_due && counts_slots(info, release)) {
-            let value = match connection.ask(Command::ConfigGet(SLOT_STATS), deadline).await {
-                Ok(reply) => field(&reply, SLOT_STATS).and_then(text).map(|value| value.into_owned()),
-                Err(trouble) if trouble.ends_connection || trouble.kind == FaultKind::Busy => {
-                    return Err(trouble);
-                }
-                Err(_) => None,
-            };
-            self.setting = Some(Setting { asked: now, release, value });
+            .is_none_or(|last| last.release != release || look.now >= last.asked + SETTING_EVERY);
+        if is_due && counts_slots(info, release) {
+            let reply = look.ask_quietly(Command::ConfigGet(SLOT_STATS)).await?;
+            let value = reply.as_ref().and_then(read_setting);
+            self.setting = Some(Setting { asked: look.now, release, value });
         }
         let slot_stats = self.setting.as_ref().and_then(|setting| setting.value.as_deref());
         let facts = Facts { info, release, slot_stats };
@@ -95,7 +84,7 @@ impl Offers {
             })
             .collect();
         if offers != self.told {
-            reading.events.push(Event::Offers(offers.clone()));
+            look.reading.events.push(Event::Offers(offers.clone()));
             self.told = offers;
         }
         Ok(())
@@ -106,19 +95,20 @@ fn refusal(method: KeyMethod, facts: &Facts<'_>) -> Option<String> {
     REFUSALS.iter().find(|(known, _)| *known == method).and_then(|(_, refusal)| refusal(facts))
 }
 
-fn knows(release: Release, name: &str) -> bool {
-    ALLOWED.iter().any(|row| row.name == name && release.knows(row))
+/// Reads the reply to CONFIG GET of [`SLOT_STATS`]; `None` where the server has no such setting or does not tell it.
+pub(super) fn read_setting(reply: &Reply) -> Option<String> {
+    field(reply, SLOT_STATS).and_then(text).map(|value| value.into_owned())
 }
 
 fn counts_slots(info: &Info<'_>, release: Release) -> bool {
-    info.is_clustered() && knows(release, "CLUSTER SLOT-STATS")
+    info.is_clustered() && release.knows_command("CLUSTER SLOT-STATS")
 }
 
 fn no_slot_stats(facts: &Facts<'_>) -> Option<String> {
     if !facts.info.is_clustered() {
         return Some("it is no part of a cluster and has no slots".to_owned());
     }
-    if !knows(facts.release, "CLUSTER SLOT-STATS") {
+    if !facts.release.knows_command("CLUSTER SLOT-STATS") {
         return Some(format!("{} does not count slots: Redis 8.2 and Valkey 8.0 do", facts.info.product()));
     }
     // Redis 8.6 takes a list of what is counted instead of a yes. Where the setting cannot be read it may be on.
@@ -138,11 +128,7 @@ fn no_frequencies(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn no_hotkeys(facts: &Facts<'_>) -> Option<String> {
-    let has_it = match facts.release.is_valkey {
-        // No release up to here has it; the next may.
-        true => facts.release.version > (9, 1),
-        false => knows(facts.release, "HOTKEYS START"),
-    };
+    let has_it = facts.release.knows_command("HOTKEYS GET");
     (!has_it).then(|| format!("{} has no HOTKEYS: Redis 8.6 has", facts.info.product()))
 }
 

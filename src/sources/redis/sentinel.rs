@@ -58,6 +58,14 @@ pub(super) async fn ask_sentinel(
     Ok(Report::Watched { primary: dial_of(&host, port, &spec.address_map)?, replicas })
 }
 
+/// Gives a reply to every reader of replies of Sentinels, for fuzzing.
+pub(super) fn read_any(reply: &Value) {
+    let _ = (read_pair(reply), read_replica(reply), names(reply));
+    for entry in items(reply).unwrap_or_default() {
+        let _ = read_replica(entry);
+    }
+}
+
 fn read_pair(reply: &Value) -> Option<(String, u16)> {
     let [host, port] = items(reply)? else { return None };
     Some((text(host)?.into_owned(), text(port)?.parse().ok()?))

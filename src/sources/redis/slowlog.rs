@@ -1,11 +1,13 @@
 //! The slow log: entries by id, so that none is counted twice.
 
 mod entry;
+mod watch;
 
 use redis::Value;
 
 use super::reply::{bytes, integer, items, text};
 pub use entry::{Entry, OUR_CLIENT_NAME};
+pub(super) use watch::SlowLog;
 
 /// How many entries are asked for normally.
 pub const NORMAL_DEPTH: u32 = 16;

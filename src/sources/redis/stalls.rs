@@ -54,7 +54,8 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// Asks for stalls when that is due; each new one becomes a sample of its moment.
+    /// Asks for stalls when that is due; each new one becomes a sample. Its time is that of the reading, by which it may
+    /// be over for as long as [`EVERY`], and for [`RECENT_S`] at the first look: no onset can be dated by it.
     pub(super) async fn look(&mut self, look: &mut Look<'_>) -> Result<(), Trouble> {
         if !self.turn.is_due(look.now, EVERY) {
             return Ok(());

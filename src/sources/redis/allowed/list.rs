@@ -39,6 +39,11 @@ impl Release {
         since.is_some_and(|since| self.version >= since)
     }
 
+    /// Whether it knows the command of this name; one that is not on the list it may know.
+    pub fn knows_command(self, name: &str) -> bool {
+        ALLOWED.iter().find(|row| row.name == name).is_none_or(|row| self.knows(row))
+    }
+
     /// Whether it knows a command of the same first word: before 7.0 rights of a known command can name any subcommand.
     fn knows_first_word(self, row: &AllowedRow) -> bool {
         let first_word = |row: &AllowedRow| row.name.split(' ').next();
@@ -56,8 +61,8 @@ impl Release {
     }
 }
 
-/// Known from the beginning, to both.
-const EVER: Option<(u32, u32)> = Some((6, 0));
+/// Known to both, in every release that is still met; one that is older than we think of says so itself.
+const EVER: Option<(u32, u32)> = Some((0, 0));
 
 const fn row(name: &'static str, redis: Option<(u32, u32)>, valkey: Option<(u32, u32)>) -> AllowedRow {
     AllowedRow { name, redis, valkey, needs_consent: false }
@@ -99,7 +104,8 @@ pub const ALLOWED: &[AllowedRow] = &[
     row("LATENCY LATEST", EVER, EVER),
     row("LATENCY HISTOGRAM", Some((7, 0)), Some((7, 2))),
     row("COMMANDLOG GET", None, Some((8, 1))),
-    row("HOTKEYS GET", Some((8, 6)), None),
+    // Valkey has one of its own, which counts without being started, in what comes after 9.1.
+    row("HOTKEYS GET", Some((8, 6)), Some((9, 2))),
     consented("HOTKEYS START", Some((8, 6)), None),
     consented("HOTKEYS STOP", Some((8, 6)), None),
     consented("MONITOR", EVER, EVER),

@@ -7,9 +7,11 @@ use tokio::time::Instant;
 
 use super::{PATIENCE, ProbeStep, user};
 use crate::sources::now;
-use crate::sources::redis::allowed::{ALLOWED, Command, acl_line};
+use crate::sources::redis::allowed::{Command, acl_line};
 use crate::sources::redis::connection::Connection;
 use crate::sources::redis::info::Info;
+use crate::sources::redis::lacks::Lacks;
+use crate::sources::redis::look::Look;
 use crate::sources::redis::offers::Offers;
 use crate::sources::redis::pulse::Pulse;
 use crate::sources::redis::reply::{bytes, items};
@@ -63,8 +65,7 @@ pub(super) async fn ask_everything(
     let mut steps = vec![];
     let mut key: Option<Vec<u8>> = None;
     let is_asked = |whom: For, command: &Command<'_>| {
-        let is_known = ALLOWED.iter().any(|row| row.name == command.name() && info.release().knows(row));
-        is_known && (whom == For::Everyone || info.is_clustered())
+        info.release().knows_command(command.name()) && (whom == For::Everyone || info.is_clustered())
     };
     for (whom, command, loss) in QUESTIONS {
         if !is_asked(*whom, command) {
@@ -121,9 +122,18 @@ fn first_key(reply: &Value) -> Option<Vec<u8>> {
 
 /// What each way to find out about keys would find here, or what it needs.
 async fn offers(target: &Subject, connection: &mut Connection, info: &Info<'_>) -> Vec<ProbeStep> {
-    let mut reading = Reading::new(target.clone(), now());
-    let deadline = Instant::now() + PATIENCE;
-    let told = Offers::default().look(&mut reading, info, Some(connection), &Pulse::new(), deadline).await;
+    let (mut reading, mut lacks) = (Reading::new(target.clone(), now()), Lacks::default());
+    let now = Instant::now();
+    let mut look = Look {
+        subject: target,
+        info,
+        reading: &mut reading,
+        connection,
+        lacks: &mut lacks,
+        now,
+        deadline: now + PATIENCE,
+    };
+    let told = Offers::default().look(&mut look, &Pulse::new()).await;
     if let Err(trouble) = told {
         return vec![ProbeStep::new(target, "ways to find keys", Err(&trouble), None)];
     }
