@@ -7,7 +7,7 @@ use headwater::sources::Outlet;
 use headwater::sources::redis::{RedisSpec, RedisTarget};
 use headwater_engine::reading::{Event, Reading};
 use headwater_engine::{Kind, Subject, metric};
-use headwater_test_support::{Cluster, PATIENCE, Readings, Server, ServerRelease, value_of};
+use headwater_test_support::{AtEnd, Cluster, PATIENCE, Readings, Server, ServerRelease, value_of};
 use tokio_util::sync::CancellationToken;
 
 /// How much of a node's own time is watched; long enough for the question for the shape to fall into it.
@@ -80,6 +80,7 @@ async fn a_node_that_logs_everything_is_not_asked_more_for_it() {
     let node = topology.shards[0].nodes[0].subject.clone();
     let is_over = AtomicBool::new(false);
     let looks = std::thread::scope(|scope| {
+        let _end = AtEnd(|| is_over.store(true, Ordering::Relaxed));
         scope.spawn(|| {
             let mut connection = server.connect().expect("the server is there");
             let mut gets = redis::pipe();
@@ -91,16 +92,14 @@ async fn a_node_that_logs_everything_is_not_asked_more_for_it() {
                 std::thread::sleep(Duration::from_millis(100));
             }
         });
-        let looks = tokio::task::block_in_place(|| {
+        tokio::task::block_in_place(|| {
             tokio::runtime::Handle::current().block_on(async {
                 for _ in 0..14 {
                     readings.until_sample(&node, metric::REDIS_SLOW).await;
                 }
                 readings.log.iter().filter(|reading| reading.source == node).collect::<Vec<_>>()
             })
-        });
-        is_over.store(true, Ordering::Relaxed);
-        looks
+        })
     });
     let looks: Vec<_> =
         looks.into_iter().filter(|look| value_of(look, metric::REDIS_SLOW).is_some()).collect();

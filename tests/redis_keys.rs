@@ -87,6 +87,41 @@ async fn valkey_names_the_keys_of_large_commands_once_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn large_commands_that_come_in_crowds_are_all_told_or_said_to_be_lost() {
+    let options = ["--commandlog-reply-larger-than", "100000", "--commandlog-large-reply-max-len", "128"];
+    let server = Server::start_release(ServerRelease::Valkey81, &options);
+    server.run::<()>(&["SET", "blob", &"v".repeat(120_000)]);
+    let crowd = |count: usize| {
+        let mut gets = redis::pipe();
+        (0..count).for_each(|_| {
+            gets.cmd("GET").arg("blob").ignore();
+        });
+        gets.exec(&mut server.connect().unwrap()).unwrap();
+    };
+    crowd(1);
+    let (_target, mut readings) = watch(&server);
+    let replies = |reading: &Reading| {
+        let replies = large_of(reading).filter(|command| command.kind == LargeKind::Reply);
+        replies.map(|command| command.id).max()
+    };
+    readings.until("the log is followed", |reading| replies(reading) == Some(0)).await;
+    crowd(100);
+    readings.until("the newest is told", |reading| replies(reading) == Some(100)).await;
+    let mut told: Vec<_> =
+        readings.log.iter().flat_map(large_of).map(|command| (command.kind, command.id)).collect();
+    told.retain(|(kind, _)| *kind == LargeKind::Reply);
+    told.sort_unstable();
+    assert_eq!(told, (0..=100).map(|id| (LargeKind::Reply, id)).collect::<Vec<_>>());
+    let is_lost = |event: &Event| {
+        matches!(event, Event::Unavailable { what, why } if what.as_str() == "COMMANDLOG entries of large replies"
+            && why.as_str().contains("were overwritten") && why.as_str().contains("commandlog-large-reply-max-len"))
+    };
+    assert!(!readings.log.iter().flat_map(|reading| &reading.events).any(is_lost));
+    crowd(200);
+    readings.until("what was lost is said", |reading| reading.events.iter().any(is_lost)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn servers_without_them_are_asked_for_neither() {
     for release in [ServerRelease::Installed, ServerRelease::Redis62] {
         let server = Server::start_release(release, &[]);

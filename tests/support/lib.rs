@@ -26,6 +26,16 @@ pub use stand_in::StandIn;
 /// How long a condition may take to come true on a machine that is busy with other tests.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Does something when it is dropped, so also when the test panics: a thread that a scope waits for is ended before the
+/// scope is left, and a failure stays a failure instead of waiting for ever.
+pub struct AtEnd<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for AtEnd<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Waits for a condition, at most [`PATIENCE`].
 ///
 /// # Panics
