@@ -283,9 +283,7 @@ async fn counters_of_eviction_rank_keys_and_give_no_shares() {
     assert_eq!(search.keys[0].greatest_share(), None);
     // What the search itself adds to the hits is counted as ours.
     let node = &topology.shards[0].nodes[0].subject;
-    let hits = |reading: &Reading| {
-        headwater_test_support::value_of(reading, headwater_engine::metric::REDIS_OUR_HITS)
-    };
+    let hits = |reading: &Reading| headwater_test_support::value_of(reading, metric::REDIS_OUR_HITS);
     readings
         .until("our hits are told", |reading| {
             reading.source == *node && hits(reading).is_some_and(|hits| hits >= 500.0)
