@@ -239,7 +239,7 @@ fn a_server_that_could_count_hot_keys_is_not_told_to_without_a_yes() {
         let server = Server::start(&["--maxmemory-policy", policy]);
         server.run::<()>(&["SET", "user:7", "v"]);
         let info = format!(
-            "redis_version:8.6.0\r\nrun_id:1\r\nrole:master\r\nmaxmemory_policy:{policy}\r\n\
+            "redis_version:8.6.0\r\nrun_id:1\r\nprocess_id:1\r\nrole:master\r\nmaxmemory_policy:{policy}\r\n\
              instantaneous_ops_per_sec:9\r\n"
         );
         let before = StandIn::before(&server, move |words| match words[0].as_str() {
