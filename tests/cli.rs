@@ -594,11 +594,11 @@ fn a_herd_is_told_with_its_second_and_its_share() {
     assert_eq!(empty.code, Some(69), "{empty:?}");
     assert!(empty.err.contains("no key said when it expires"), "{}", empty.err);
     let (now, _): (i64, i64) = server.run(&["TIME"]);
-    for key in 0..60 {
-        let at = if key < 30 { now + 7_200 } else { now + 10_000 + key * 60 };
+    for key in 0..240 {
+        let at = if key < 120 { now + 7_200 } else { now + 10_000 + key * 60 };
         server.run::<()>(&["SET", &format!("k{key}"), "v", "PXAT", &(at * 1_000 + 500).to_string()]);
     }
-    for key in 0..40 {
+    for key in 0..160 {
         server.run::<()>(&["SET", &format!("eternal:{key}"), "v"]);
     }
     let ttl = home.run(&["keys", "ttl", &target]);
@@ -612,7 +612,7 @@ fn a_herd_is_told_with_its_second_and_its_share() {
     let json = home.run(&["keys", "ttl", &target, "--format", "json"]).json();
     let at = json["herd"]["at"].as_i64().unwrap();
     assert!((at / 1_000 - (now + 7_200)).abs() <= 1, "{json}");
-    assert_eq!((json["sampled"].as_u64(), json["herd"]["share"].as_f64()), (Some(100), Some(0.5)), "{json}");
+    assert_eq!((json["sampled"].as_u64(), json["herd"]["share"].as_f64()), (Some(400), Some(0.5)), "{json}");
 }
 
 #[test]

@@ -99,12 +99,14 @@ pub static RULES: &[&Rule] = &[
 pub(crate) use big_key::{ID as BIG_KEY, TROUBLES as BIG_KEY_TROUBLES};
 pub(crate) use business_symptom::ID as BUSINESS_SYMPTOM;
 pub(crate) use co_located_keys::ID as CO_LOCATED_KEYS;
+pub(crate) use command_mix::Mixes;
 pub(crate) use error_shift::ID as ERROR_SHIFT;
+pub(crate) use expiry_forecast::has_sample;
 pub(crate) use expiry_herd::ID as EXPIRY_HERD;
 pub(crate) use hit_but_slow::{
     operations as client_operations, operations_between as client_operations_between,
 };
-pub(crate) use hot_key::ID as HOT_KEY;
+pub(crate) use hot_key::{ID as HOT_KEY, LOADED, is_named as hot_key_is_named};
 pub(crate) use latency_shift::ID as LATENCY_SHIFT;
 pub(crate) use network_path::Ways;
 pub(crate) use pool_starved::ID as POOL_STARVED;

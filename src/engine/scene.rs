@@ -9,7 +9,10 @@ use crate::baseline::{Baseline, LEAST_EVENTS};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::histogram::{Histogram, Percentile};
-use crate::metric::{LOOP_LAG, Metric, MetricName, REDIS_HITS, REDIS_OUR_HITS, STAGE_DURATION, Unit};
+use crate::metric::{
+    LOOP_LAG, Metric, MetricName, REDIS_COMMANDS, REDIS_HITS, REDIS_MISSES, REDIS_OUR_COMMANDS,
+    REDIS_OUR_HITS, STAGE_DURATION, Unit,
+};
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
 use crate::settings::{Baselines, Settings};
@@ -132,9 +135,25 @@ impl Scene<'_> {
 
     /// Successful look-ups of keys by everybody but Headwater, whose scans would make a bad hit ratio look good.
     pub fn hits(&self, subject: &Subject) -> Option<Seen> {
+        self.but_ours(subject, REDIS_HITS, REDIS_OUR_HITS)
+    }
+
+    /// Successful and vain look-ups of keys at a node by everybody but Headwater: whether anybody reads there.
+    pub fn look_ups(&self, node: &Subject) -> Option<Seen> {
+        let (hits, misses) = (self.hits(node)?, self.present(node, REDIS_MISSES)?);
+        Some(Seen { value: hits.value + misses.value, ..hits })
+    }
+
+    /// Commands a second of a node, or of all parts of a subject, by everybody but Headwater.
+    pub fn commands(&self, subject: &Subject) -> Option<Seen> {
+        self.but_ours(subject, REDIS_COMMANDS, REDIS_OUR_COMMANDS)
+    }
+
+    /// What is left of a total without Headwater's own share of it, over all parts of a subject.
+    pub fn but_ours(&self, subject: &Subject, all: Metric, ours: Metric) -> Option<Seen> {
         let others = |part: &Subject| {
-            let all = self.present(part, REDIS_HITS)?;
-            let ours = self.present(part, REDIS_OUR_HITS).map_or(0.0, |ours| ours.value);
+            let all = self.present(part, all)?;
+            let ours = self.present(part, ours).map_or(0.0, |ours| ours.value);
             Some(Seen { value: (all.value - ours).max(0.0), ..all })
         };
         self.over_parts(subject, others)

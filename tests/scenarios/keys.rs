@@ -23,6 +23,9 @@ pub(crate) struct Scanned {
     pub(crate) state: String,
     #[serde(default)]
     pub(crate) biggest: Vec<Big>,
+    /// Keys that the cluster sent it elsewhere for.
+    #[serde(default)]
+    pub(crate) orphans: u64,
     /// Keys in the sample of expiries; none where nobody sampled.
     pub(crate) sampled: Option<u64>,
     /// Of these, keys that never expire.
@@ -143,6 +146,7 @@ pub(crate) fn scan(row: &Scanned, node: &Subject) -> Scan {
         state: state(&row.state),
         biggest: biggest.collect(),
         expiries,
+        orphans: row.orphans,
         ..Scan::begun(row.shard.clone(), node.clone())
     }
 }

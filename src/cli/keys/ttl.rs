@@ -6,13 +6,15 @@ use clap::Args;
 use headwater_engine::Moment;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
+use headwater_engine::reading::ToCome;
 
 use super::scanning::ScanArgs;
 use super::{KeysFormat, answer};
 use crate::cli::EXIT_UNAVAILABLE;
 use crate::cli::output::Failure;
 use crate::report::Layout;
-use forecast::{Forecast, HERD};
+use crate::sources::now;
+use forecast::Forecast;
 
 /// How long the bar of a share of one is.
 const BAR: f64 = 40.0;
@@ -42,8 +44,9 @@ pub(super) async fn run(args: TtlArgs) -> Result<u8, Failure> {
             "no key said when it expires: there are none, or this user may not use PTTL",
         ));
     };
+    let to_come = forecast.to_come(now());
     let mut out = Layout::new(100);
-    draw(&forecast, &mut out);
+    draw(&forecast, to_come, &mut out);
     scanned.tell(&mut out);
     let second = |at: Moment, share: f64| serde_json::json!({ "at": at, "clock": format!("{} UTC", at.clock()), "share": share });
     let json = serde_json::json!({
@@ -55,14 +58,17 @@ pub(super) async fn run(args: TtlArgs) -> Result<u8, Failure> {
         "spans": forecast.spans.iter().map(|(within_s, share)| {
             serde_json::json!({ "within_s": within_s, "share": share })
         }).collect::<Vec<_>>(),
-        "herd": forecast.herd().map(|(at, share)| second(at, share)),
+        "herd": match to_come {
+            ToCome::Herd { at, share } => Some(second(at, share)),
+            ToCome::TooFew | ToCome::Passed | ToCome::Even { .. } => None,
+        },
         "seconds": forecast.fullest(usize::MAX).into_iter().map(|(at, share)| second(at, share)).collect::<Vec<_>>(),
         "scans": scanned.to_json(),
     });
     answer(args.format, out, json)
 }
 
-fn draw(forecast: &Forecast, out: &mut Layout) {
+fn draw(forecast: &Forecast, to_come: ToCome, out: &mut Layout) {
     let keys = |share: f64| show((forecast.keys * share).round(), Unit::Count);
     out.line(&format!(
         "{} keys, {} of them asked when they expire; shares are of those that do, numbers of keys are estimates",
@@ -86,30 +92,36 @@ fn draw(forecast: &Forecast, out: &mut Layout) {
             if left > 0.0 { format!("in {}", show(left, Unit::Seconds)) } else { "already".to_owned() };
         format!("{} UTC ({left})", at.clock())
     };
-    match (forecast.herd(), forecast.fullest(1).first()) {
-        (Some((at, share)), _) => out.hang(
-            "HERD  ",
-            6,
-            &format!(
-                "{} of the keys that expire do so in one second, {}: about {} keys. They miss together, and the server \
-                 stalls while it removes them: spread their expiries, such as +-10 %",
-                show(share, Unit::Ratio),
-                when(at),
-                keys(share * (1.0 - without))
-            ),
-        ),
-        (None, Some((at, share))) => out.line(&format!(
-            "no herd: the fullest second, {}, has {}, and a herd has more than {}",
-            when(*at),
-            show(*share, Unit::Ratio),
-            show(HERD, Unit::Ratio)
-        )),
-        (None, None) => out.line("no key of the sample expires"),
-    }
-    if forecast.herd().is_some() {
-        out.line("the fullest seconds");
-        for (at, share) in forecast.fullest(SECONDS) {
-            out.line(&format!("  {:>6}  {}", show(share, Unit::Ratio), when(at)));
+    match to_come {
+        ToCome::Herd { at, share } => {
+            out.hang(
+                "HERD  ",
+                6,
+                &format!(
+                    "{} of the keys that expire do so in one second, {}: about {} keys. They miss together, and the \
+                     server stalls while it removes them: spread their expiries, such as +-10 %",
+                    show(share, Unit::Ratio),
+                    when(at),
+                    keys(share * (1.0 - without))
+                ),
+            );
+            out.line("the fullest seconds");
+            for (at, share) in forecast.fullest(SECONDS) {
+                out.line(&format!("  {:>6}  {}", show(share, Unit::Ratio), when(at)));
+            }
         }
+        ToCome::Even { at, share } => out.line(&format!(
+            "no herd: the fullest second to come, {}, has {}; a herd has more than {} and stands out from the others",
+            when(at),
+            show(share, Unit::Ratio),
+            show(ToCome::SHARE, Unit::Ratio)
+        )),
+        ToCome::Passed => out.line("no second of the sample in which keys expire is still to come"),
+        ToCome::TooFew if forecast.volatile == 0 => out.line("no key of the sample expires"),
+        ToCome::TooFew => out.line(&format!(
+            "only {} of the sampled keys expire: too few to tell a herd, which takes {}",
+            forecast.volatile,
+            ToCome::SAMPLE
+        )),
     }
 }

@@ -1,7 +1,7 @@
 //! Whom each rule looks at.
 
 use super::Engine;
-use crate::rules::Watches;
+use crate::rules::{Watches, has_sample};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
@@ -12,6 +12,10 @@ impl Engine {
         let shards = || self.world.topologies().flat_map(|topology| &topology.shards);
         let mut watched: Vec<Subject> = match watches {
             Watches::Shards => shards().map(|shard| shard.subject.clone()).collect(),
+            Watches::SampledShards => {
+                let sampled = shards().filter(|shard| has_sample(scene, &shard.subject));
+                sampled.map(|shard| shard.subject.clone()).collect()
+            }
             Watches::ShardsOrShut => {
                 let is_shut = |component: &&Subject| {
                     component.kind() == Kind::Redis

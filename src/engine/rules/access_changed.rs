@@ -3,7 +3,9 @@
 use super::command_mix::calls;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
-use crate::metric::{Metric, REDIS_COMMAND_CALLS, REDIS_COMMANDS, REDIS_NET_OUT, REQUESTS, Unit};
+use crate::metric::{
+    Metric, REDIS_COMMAND_CALLS, REDIS_COMMANDS, REDIS_NET_OUT, REDIS_OUR_BYTES, REQUESTS, Unit,
+};
 use crate::quantity::{show, times};
 use crate::report::Role;
 use crate::scene::{Scene, named_evidence};
@@ -149,7 +151,12 @@ fn rise(
     requests: Seen,
     healthy_requests: f64,
 ) -> Option<Rise> {
-    let total = scene.total(redis, metric)?;
+    // A scan of ours is no caller that reads more.
+    let total = if metric == REDIS_NET_OUT {
+        scene.but_ours(redis, REDIS_NET_OUT, REDIS_OUR_BYTES)?
+    } else {
+        scene.commands(redis)?
+    };
     let healthy = scene.total_baseline(redis, metric)?;
     let typical = healthy.typical / healthy_requests;
     if !typical.is_finite() || typical <= 0.0 {

@@ -14,6 +14,7 @@ use crate::slot::slot_of;
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
+use crate::time::Moment;
 
 /// The id of the rule, which others ask for by name.
 pub(crate) const ID: &str = "big-key";
@@ -84,7 +85,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         vec![named_evidence(
             format!("bytes of {}", biggest.key),
             Unit::Bytes,
-            Seen { value: biggest.bytes as f64, at: scene.now },
+            Seen { value: biggest.bytes as f64, at: biggest.at },
             Some(limits.of("bytes")),
             None,
         )],
@@ -106,6 +107,8 @@ pub(super) struct BigKey {
     what: String,
     /// Whether the server's log of large commands names it, and no scan.
     is_logged: bool,
+    /// When a scan or a logged command last told of it.
+    at: Moment,
 }
 
 impl BigKey {
@@ -129,31 +132,33 @@ pub(super) fn big_keys(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) 
     };
     let mut keys: BTreeMap<RemoteText, BigKey> = BTreeMap::new();
     if let Some(scan) = scene.world.keyspace().scan(shard, scene.now) {
+        let at = scene.world.keyspace().scan_told_at(shard).unwrap_or(scene.now);
         for key in scan.biggest.iter().chain(&scan.longest).filter(is_big) {
-            keys.entry(key.key.clone()).or_insert_with(|| scanned(key));
+            keys.entry(key.key.clone()).or_insert_with(|| scanned(key, at));
         }
     }
-    let mut logged: BTreeMap<RemoteText, (u64, LargeKind, usize)> = BTreeMap::new();
+    let mut logged: BTreeMap<RemoteText, (u64, LargeKind, usize, Moment)> = BTreeMap::new();
     for (_, command) in scene.world.keyspace().large(shard) {
         let counts = !command.excluded
             && command.at >= scene.now - LOGGED
             && command.bytes as f64 >= limits.of("bytes");
         if let Some(key) = command.key.as_ref().filter(|_| counts) {
-            let row = logged.entry(key.clone()).or_insert((0, command.kind, 0));
+            let row = logged.entry(key.clone()).or_insert((0, command.kind, 0, command.at));
             if command.bytes > row.0 {
                 (row.0, row.1) = (command.bytes, command.kind);
             }
             row.2 += 1;
+            row.3 = row.3.max(command.at);
         }
     }
-    for (key, (bytes, kind, times)) in logged {
+    for (key, (bytes, kind, times, at)) in logged {
         let side = if kind == LargeKind::Reply { "replies" } else { "requests" };
         let what = format!("{times} large {side} in 10 min");
         match keys.get_mut(&key) {
             Some(known) => known.what = format!("{}, {what}", known.what),
             None => {
                 let slot = whole(&key).then(|| slot_of(key.as_str().as_bytes()));
-                keys.insert(key.clone(), BigKey { key, bytes, slot, what, is_logged: true });
+                keys.insert(key.clone(), BigKey { key, bytes, slot, what, is_logged: true, at });
             }
         }
     }
@@ -162,12 +167,12 @@ pub(super) fn big_keys(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) 
     keys
 }
 
-fn scanned(key: &KeySize) -> BigKey {
+fn scanned(key: &KeySize, at: Moment) -> BigKey {
     let what = match key.elements {
         Some(elements) if key.kind.as_str() != "string" => format!("big {}, {elements} elements", key.kind),
         _ => format!("big {}", key.kind),
     };
-    BigKey { key: key.key.clone(), bytes: key.bytes, slot: Some(key.slot), what, is_logged: false }
+    BigKey { key: key.key.clone(), bytes: key.bytes, slot: Some(key.slot), what, is_logged: false, at }
 }
 
 /// What is said where nothing names a big key: a scan's outcome, else what the server counts.

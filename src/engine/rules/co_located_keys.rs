@@ -69,7 +69,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     match (other_hot, other_big) {
         (Some(hot), _) => of_two(scene, shard, biggest, hot),
         (None, Some(big)) => of_two(scene, shard, big, hottest),
-        (None, None) => of_one(scene, shard, biggest, hottest),
+        (None, None) => of_one(shard, biggest, hottest),
     }
 }
 
@@ -80,7 +80,7 @@ fn of_two(scene: &Scene<'_>, shard: &Subject, big: &BigKey, hot: &HotKey) -> Jud
         format!("{} ({size}) + {} (hot, {share} of {}): {place}; {remedy}", big.key, hot.key, hot.of),
         format!("{} {size} + {} hot: {place}", big.key, hot.key),
         1.0,
-        vec![numbers(scene, hot)],
+        vec![numbers(hot)],
     )
     .certain();
     breach.keys = vec![
@@ -90,21 +90,21 @@ fn of_two(scene: &Scene<'_>, shard: &Subject, big: &BigKey, hot: &HotKey) -> Jud
     breach.judged()
 }
 
-fn of_one(scene: &Scene<'_>, shard: &Subject, big: &BigKey, hot: &HotKey) -> Judgement {
+fn of_one(shard: &Subject, big: &BigKey, hot: &HotKey) -> Judgement {
     let (size, share) = (show(big.bytes as f64, Unit::Bytes), show(hot.share, Unit::Ratio));
     let mut breach = Breach::new(
         format!("{} is both big ({size}) and hot ({share} of {})", big.key, hot.of),
         format!("{} {size}, hot", big.key),
         1.0,
-        vec![numbers(scene, hot)],
+        vec![numbers(hot)],
     )
     .certain();
     breach.keys = vec![beside(&big.key, Some(big.bytes), big.slot, shard, "both big and hot".to_owned())];
     breach.judged()
 }
 
-fn numbers(scene: &Scene<'_>, hot: &HotKey) -> crate::report::Evidence {
-    let seen = Seen { value: hot.share, at: scene.now };
+fn numbers(hot: &HotKey) -> crate::report::Evidence {
+    let seen = Seen { value: hot.share, at: hot.at };
     named_evidence(format!("share of {} that {} has", hot.of, hot.key), Unit::Ratio, seen, None, None)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::State;
-use crate::metric::{REDIS_ANSWER_TIME, REDIS_COMMANDS, REDIS_ERRORS, REDIS_OUR_COMMANDS, Unit};
+use crate::metric::{REDIS_ANSWER_TIME, REDIS_ERRORS, REDIS_OUR_COMMANDS, Unit};
 use crate::quantity::show;
 use crate::reading::ScanState;
 use crate::report::{Confidence, Role};
@@ -14,11 +14,12 @@ use crate::text::RemoteText;
 pub(super) static RULE: Rule = Rule {
     id: "cross-slot",
     title: "the cluster refuses or redirects what clients ask",
-    doc: "Replies that only a cluster gives are counted, by the servers themselves. At least one a second of CROSSSLOT \
-          (one command with keys of several slots), CLUSTERDOWN (slots without a server) or TRYAGAIN (keys of one \
-          command are split while a slot moves); or MOVED and ASK that are at least 1 % of the commands and twice \
-          their healthy value: clients with an old map of the slots, or slots that move now. Which of them it is says \
-          what happened. Our own commands name no keys, but for scans, which are subtracted. A proxy splits such \
+    doc: "Replies that only a cluster gives are counted, by the servers themselves. At least one a second, and twice as \
+          many as usual, of CROSSSLOT (one command with keys of several slots), CLUSTERDOWN (slots without a server) or \
+          TRYAGAIN (keys of one command are split while a slot moves); or MOVED and ASK that are at least 1 % of the \
+          commands too: clients with an old map of the slots, or slots that move now. Which of them it is says what \
+          happened; below 0.1 % of the commands it may be one job of many, and is worth less. Our own commands name no \
+          keys, but for scans: what those may have met is left out. A proxy splits such \
           commands in silence: then none of these rise, but commands and bytes a request do, which access-changed \
           sees. Servers older than 6.2 do not count errors, so being clear clears nobody.",
     next: "CROSSSLOT: give keys that are read together one hash tag, or ask for them one by one; MOVED: see which \
@@ -47,10 +48,16 @@ pub(super) static RULE: Rule = Rule {
             help: "share of all commands that are redirected from which it is more than clients that learn",
         },
         Threshold {
+            name: "much",
+            default: 0.001,
+            unit: Unit::Ratio,
+            help: "share of all commands below which it may be one caller of many, and is worth less",
+        },
+        Threshold {
             name: "rise",
             default: 2.0,
             unit: Unit::Ratio,
-            help: "multiple of the healthy redirections: clients that know no cluster have some at any time",
+            help: "multiple of the healthy replies of the kind: some callers have them at any time",
         },
     ],
     rivals: &[
@@ -110,12 +117,13 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     if !nodes.iter().any(|node| scene.latest(node, REDIS_ANSWER_TIME).is_some()) {
         return Judgement::Unknown(scene.missing(redis));
     }
-    let commands = scene.total(redis, REDIS_COMMANDS).map_or(0.0, |seen| seen.value);
+    let commands = scene.commands(redis).map_or(0.0, |seen| seen.value);
+    let mut may_be_ours = None;
     let mut passed: Vec<(&ReplyRow, Seen, f64)> = vec![];
     let mut most: Option<(&ReplyRow, f64)> = None;
     for row in REPLIES {
         let part = RemoteText::new(row.word);
-        let counted = nodes.iter().filter_map(|node| replies(scene, node, row, &part));
+        let counted = nodes.iter().filter_map(|node| replies(scene, node, &part));
         let Some(seen) =
             counted.reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
         else {
@@ -124,24 +132,34 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         if most.is_none_or(|(_, value)| seen.value > value) {
             most = Some((row, seen.value));
         }
-        let limit = if row.redirects {
-            let healthy: f64 = nodes
-                .iter()
-                .filter_map(|node| scene.baseline(node, REDIS_ERRORS, Some(&part)))
-                .map(|healthy| healthy.typical)
-                .sum();
-            (commands * limits.of("share")).max(healthy * limits.of("rise")).max(limits.of("floor"))
-        } else {
-            limits.of("floor")
-        };
-        if seen.value >= limit {
-            passed.push((row, seen, limit));
+        if seen.value < limits.of("floor") {
+            continue;
         }
+        let healthy: f64 = nodes
+            .iter()
+            .filter_map(|node| scene.baseline(node, REDIS_ERRORS, Some(&part)))
+            .map(|healthy| healthy.typical)
+            .sum();
+        let of_commands = if row.redirects { commands * limits.of("share") } else { 0.0 };
+        let limit = of_commands.max(healthy * limits.of("rise")).max(limits.of("floor"));
+        let ours: f64 = nodes.iter().map(|node| ours_at_most(scene, node, row)).sum();
+        if seen.value - ours >= limit {
+            passed.push((row, seen, limit));
+        } else if seen.value >= limit {
+            may_be_ours = Some((row, seen));
+        }
+    }
+    if let (None, Some((row, seen))) = (passed.first(), may_be_ours) {
+        return Judgement::Unknown(format!(
+            "{} {}, and a scan of ours that runs now may have got them",
+            row.word,
+            show(seen.value, Unit::PerSecond)
+        ));
     }
     let Some((row, seen, limit)) = passed.first() else { return without_any(scene, redis, &nodes, most) };
     let worst = nodes
         .iter()
-        .filter_map(|node| Some((node, replies(scene, node, row, &RemoteText::new(row.word))?)))
+        .filter_map(|node| Some((node, replies(scene, node, &RemoteText::new(row.word))?)))
         .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
     let place = worst.map_or(String::new(), |(node, seen)| {
         let rate = show(seen.value, Unit::PerSecond);
@@ -167,6 +185,10 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         seen.value / limit,
         numbers.collect(),
     );
+    let breach = match seen.value < commands * limits.of("much") {
+        true => breach.at_most(Confidence::Medium),
+        false => breach,
+    };
     let open = row.rival.filter(|rule| !is_clear(scene, rule, redis));
     match open.and_then(|rule| RULE.rivals.iter().find(|known| known.rule == rule)) {
         Some(rival) => breach.at_most(Confidence::Medium).with_rival(rival).judged(),
@@ -199,17 +221,22 @@ fn without_any(
     }
 }
 
-/// Replies of one kind at a node; those that a scan of ours may have got are left out.
-fn replies(scene: &Scene<'_>, node: &Subject, row: &ReplyRow, part: &RemoteText) -> Option<Seen> {
-    let seen = scene.present_part(node, REDIS_ERRORS, Some(part))?;
-    let shard = node.parent()?;
-    let scans = scene.world.keyspace().scan(&shard, scene.now);
-    let is_scanned = scans.is_some_and(|scan| scan.node == *node && scan.state == ScanState::Running);
-    if !(is_scanned && (row.redirects || row.word == "TRYAGAIN")) {
-        return Some(seen);
+/// Replies of one kind at a node.
+fn replies(scene: &Scene<'_>, node: &Subject, part: &RemoteText) -> Option<Seen> {
+    scene.present_part(node, REDIS_ERRORS, Some(part))
+}
+
+/// How many of these replies a scan of ours may have got at most. Its questions name one key each, so they are never
+/// refused for naming several, and it knows of keys that were MOVED.
+fn ours_at_most(scene: &Scene<'_>, node: &Subject, row: &ReplyRow) -> f64 {
+    let scan = node.parent().and_then(|shard| scene.world.keyspace().scan(&shard, scene.now));
+    let Some(scan) = scan.filter(|scan| scan.node == *node && scan.state == ScanState::Running) else {
+        return 0.0;
+    };
+    if !row.redirects || (row.word == "MOVED" && scan.orphans == 0) {
+        return 0.0;
     }
-    let ours = scene.present(node, REDIS_OUR_COMMANDS).map_or(0.0, |ours| ours.value);
-    Some(Seen { value: (seen.value - ours).max(0.0), at: seen.at })
+    scene.present(node, REDIS_OUR_COMMANDS).map_or(0.0, |ours| ours.value)
 }
 
 /// Whether a rule was evaluated on all of a deployment, and nothing of it stirs.

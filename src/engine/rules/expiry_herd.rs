@@ -16,8 +16,9 @@ pub(crate) const ID: &str = "expiry-herd";
 pub(super) static RULE: Rule = Rule {
     id: ID,
     title: "many keys of a shard expired at once",
-    doc: "At least 1000 keys expired in a second and at least ten times as many as on the other shards, or as this one \
-          usually has, and the server cut its expiry cycles short for want of time. Keys that were written together \
+    doc: "At least 1000 keys expired in a second and at least ten times as many as this shard usually has, or as the \
+          others where its usual is not known, and the server cut more than ten expiry cycles a second short for want \
+          of time. Keys that were written together \
           with one lifetime expire together: for some seconds the thread is busy deleting them, which no slow log \
           shows, and then everybody who wants one of them misses and fetches it anew. The burst is short, and what it \
           began lasts longer: the finding stays a candidate after it. It is told from INFO alone. Deletions of a \
@@ -40,7 +41,13 @@ pub(super) static RULE: Rule = Rule {
             name: "rise",
             default: 10.0,
             unit: Unit::Ratio,
-            help: "multiple of the other shards' median or of its own healthy value",
+            help: "multiple of its own healthy value, else of the other shards' median",
+        },
+        Threshold {
+            name: "capped",
+            default: 10.0,
+            unit: Unit::PerSecond,
+            help: "expiry cycles cut short in a second up to which a server keeps up",
         },
         Threshold {
             name: "misses",
@@ -73,9 +80,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         scene.shards("expired", &cluster, |node| highest(scene, node, REDIS_EXPIRED).map(|seen| seen.value));
     let peers = group.median_of_others(shard).map(|others| Baseline::new(others, BaselineFrom::Peers));
     let own = scene.baseline(primary, REDIS_EXPIRED, None);
-    // A herd mostly runs over all shards at once: then only its own past tells. The lower of the two is the judge.
-    let healthy =
-        [peers, own].into_iter().flatten().min_by(|one, other| one.typical.total_cmp(&other.typical));
+    // A herd mostly runs over all shards at once, and one shard may expire more than others at any time: its own past
+    // tells, and the others only where that is not known.
+    let healthy = own.or(peers);
     let limit = match healthy {
         Some(healthy) => limits.of("floor").max(healthy.typical * limits.of("rise")),
         None => limits.of("floor") * WITHOUT_COMPARISON,
@@ -96,7 +103,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             "keys expire at {shown}, and nothing says whether the server kept up"
         ));
     };
-    if capped.value <= 0.0 {
+    if capped.value <= limits.of("capped") {
         return Judgement::Clear(format!("keys expire at {shown}, and each cycle had time for them"));
     }
     let misses = scene.total(&cluster, REDIS_MISSES);
@@ -106,7 +113,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         .filter(|(now, healthy)| now.value >= healthy.typical * limits.of("misses") && now.value > 1.0);
     let mut numbers = vec![
         evidence(REDIS_EXPIRED, expired, Some(limit), healthy),
-        evidence(REDIS_EXPIRE_CAPPED, capped, Some(0.0), None),
+        evidence(REDIS_EXPIRE_CAPPED, capped, Some(limits.of("capped")), None),
     ];
     let busy = highest(scene, primary, REDIS_EXPIRE_TIME);
     numbers.extend(busy.map(|seen| evidence(REDIS_EXPIRE_TIME, seen, None, None)));
@@ -124,8 +131,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         format!("#{} keys expire at {shown}", shard.shard_index().unwrap_or(0)),
         expired.value / limit,
         numbers,
-    )
-    .dated(began(scene, primary, limit).unwrap_or(expired.at));
+    );
+    // What had begun before anybody looked has no date.
+    breach = match began(scene, primary, limit) {
+        Some(at) => breach.dated(at),
+        None => breach.certain(),
+    };
     if missed.is_some() {
         breach = breach.made_up_for_elsewhere();
     }
@@ -143,10 +154,16 @@ pub(super) fn highest(scene: &Scene<'_>, node: &Subject, metric: Metric) -> Opti
     recent.max_by(|one, other| one.value.total_cmp(&other.value))
 }
 
-/// When the run of points above the limit began that the newest are in or just behind.
+/// When the run of points above the limit began that the newest are in or just behind; `None` where the first point that
+/// is known of is in it already.
 fn began(scene: &Scene<'_>, node: &Subject, limit: f64) -> Option<Moment> {
     let points = scene.store.points(node, REDIS_EXPIRED, None)?;
-    let burst =
-        points.newest_first().skip_while(|seen| seen.value < limit).take_while(|seen| seen.value >= limit);
-    burst.last().map(|seen| seen.at)
+    let mut first = None;
+    for seen in points.newest_first().skip_while(|seen| seen.value < limit) {
+        if seen.value < limit {
+            return first;
+        }
+        first = Some(seen.at);
+    }
+    None
 }

@@ -11,6 +11,7 @@ use crate::metric::{
 };
 use crate::peers::typical;
 use crate::quantity::show;
+use crate::reading::Shard;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -25,7 +26,8 @@ pub(super) static RULE: Rule = Rule {
           in the minute before. Redis copies the page tables of its memory on the thread that executes commands, so \
           everything that it is asked meanwhile waits, and the slow log shows none of it. The time grows with the \
           memory: 10 to 20 ms a GB are usual, and more (huge pages, a virtual machine) only explains. A fork that \
-          nobody felt is healthy. Without a new fork the time of the last one convicts nobody, because it does not \
+          nobody felt is healthy, and that of a replica which nobody was seen to wait for is a hint: saving there is what \
+          replicas are for. Without a new fork the time of the last one convicts nobody, because it does not \
           say when that was.",
     next: "see what forks (a save, a rewrite of the append-only file, a replica's full copy) and whether it repeats: \
            move it to a replica or to a quiet hour, and switch transparent huge pages off",
@@ -74,6 +76,9 @@ const BEFORE: Duration = Duration::from_secs(60);
 /// Forks of one node that are looked at, the newest.
 const LOOKED_AT: usize = 20;
 
+/// Look-ups a second from which somebody reads from a node.
+const LEAST_READS: f64 = 1.0;
+
 /// A fork that was counted while we looked.
 struct Fork {
     node: Subject,
@@ -85,6 +90,11 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(place) = scene.world.shard(shard) else {
         return Judgement::Unknown("no such shard any more".to_owned());
     };
+    // Forks are rare: where none was lately, those before need not be looked for.
+    let lately = scene.now - LASTS;
+    if !place.nodes.iter().any(|node| forked_since(scene, &node.subject, lately)) {
+        return without_a_stall(scene, shard, limits);
+    }
     let mut stalls: Vec<(Fork, Option<String>)> = vec![];
     for node in &place.nodes {
         for fork in forks(scene, &node.subject) {
@@ -98,7 +108,11 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         }
     }
     stalls.sort_by_key(|(fork, _)| fork.at);
-    let last = stalls.last().filter(|(fork, _)| scene.now.since(fork.at) <= LASTS);
+    // Of several just now the one counts for which somebody waits.
+    let last = stalls
+        .iter()
+        .filter(|(fork, _)| fork.at >= lately)
+        .max_by_key(|(fork, felt)| (is_waited_for(scene, place, fork, felt.is_some()), fork.at));
     let Some((fork, felt)) = last else { return without_a_stall(scene, shard, limits) };
     let first = stalls.first().map_or(fork.at, |(first, _)| first.at);
     let took = show(fork.took, Unit::Seconds);
@@ -126,8 +140,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         numbers,
     )
     .dated(first);
-    if felt.is_some() {
+    if !is_waited_for(scene, place, fork, felt.is_some()) {
+        breach = breach.at_most(Confidence::Low);
+    } else if felt.is_some() {
         breach = breach.at_most(Confidence::Medium);
+    }
+    if felt.is_some() {
         for (row, is_excluded) in
             RULE.rivals.iter().zip([no_command_ran(scene, fork), nothing_expired(scene, fork)])
         {
@@ -137,6 +155,24 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         }
     }
     breach.judged()
+}
+
+/// Whether a node's count of forks rose since a moment.
+fn forked_since(scene: &Scene<'_>, node: &Subject, from: Moment) -> bool {
+    let points = scene.store.points(node, REDIS_FORKS, None);
+    points.is_some_and(|points| points.since(from).any(|seen| seen.value > 0.0))
+}
+
+/// Whether anybody waits for a node that forks. A replica is there to fork in a primary's place: only those wait who are
+/// known to read from it, and to have waited where the primary could have answered them.
+fn is_waited_for(scene: &Scene<'_>, shard: &Shard, fork: &Fork, is_felt: bool) -> bool {
+    let is_alive = |node: &Subject| scene.latest(node, REDIS_ANSWER_TIME).is_some();
+    let mut primaries = shard.nodes.iter().filter(|node| node.primary).map(|node| &node.subject);
+    if primaries.clone().any(|primary| *primary == fork.node) {
+        return true;
+    }
+    let is_read = scene.look_ups(&fork.node).is_some_and(|seen| seen.value >= LEAST_READS);
+    is_read && (is_felt || !primaries.any(is_alive))
 }
 
 /// What is said where no fork stalled lately.

@@ -2,21 +2,26 @@
 
 mod named;
 
+pub(crate) use named::is_named;
 pub(super) use named::{HotKey, hot_keys};
-use named::{hot_slots, tells};
+use named::{clears, hot_slots, measures, tells};
+
+use std::time::Duration;
 
 use super::big_key::{ID as BIG_KEY, TROUBLES};
 use super::command_mix::apart;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
-use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS, Unit};
+use crate::findings::State;
+use crate::metric::{Metric, REDIS_COMMANDS, REDIS_CPU, REDIS_NET_OUT, Unit};
 use crate::quantity::{show, times};
-use crate::reading::{KEY_METHODS, KeyMethod, ScanState};
+use crate::reading::{KEY_METHODS, KeyHeat, KeyMethod, ScanState};
 use crate::report::{BaselineFrom, Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
+use crate::time::Moment;
 
 /// The id of the rule, which others ask for by name.
 pub(crate) const ID: &str = "hot-key";
@@ -28,8 +33,8 @@ pub(super) static RULE: Rule = Rule {
           many as the next. A search that gives shares says so: a second of MONITOR counts operations, HOTKEYS and \
           CLUSTER SLOT-STATS count CPU and bytes, and then it is said of which. Where only a slot is known, the slot and \
           its keys are named. Without such a search a hot key is likely where the shard has too much to do and gets at \
-          least twice the commands of the others, of the same kinds, or where nothing big explains it: then the \
-          gentlest way that this server offers to name the key is said with its cost, and nobody is convicted. Another \
+          least twice the commands of the others, of the same kinds, or twice their CPU or bytes and nothing big: then \
+          the gentlest way that this server offers to name the key is said with its cost, and nobody is convicted. Another \
           mix of commands speaks for the commands. OBJECT FREQ tells keys that are read often and not their share.",
     next: "keep the key in the memory of its readers for 30 s; then write it as copies that are read by chance. More \
            shards do not help: one key lives on one shard",
@@ -59,9 +64,10 @@ pub(super) static RULE: Rule = Rule {
         },
         Threshold {
             name: "sample",
-            default: 100.0,
+            default: 50.0,
             unit: Unit::Count,
-            help: "counted operations below which a share is chance",
+            help: "counted operations below which a share is chance; the lower end of the share's Wilson interval (95 %) \
+                   must also be above half of the limit, and no key is called hot only from twice as many on",
         },
         Threshold {
             name: "skew",
@@ -88,7 +94,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// The troubles of load, which a hot key makes.
-const LOADED: &[&str] = &["shard-hot", "shard-saturated", "shard-bandwidth"];
+pub(crate) const LOADED: &[&str] = &["shard-hot", "shard-saturated", "shard-bandwidth"];
+
+/// A search that told something within this time is of the present, and its moment need not be said.
+const JUST_NOW: Duration = Duration::from_secs(60);
 
 fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if !scene.findings.stirring(TROUBLES, shard) {
@@ -98,11 +107,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     if let Some(hottest) = hot.first() {
         let more = if hot.len() > 1 { format!(" and {} more", hot.len() - 1) } else { String::new() };
         let share = show(hottest.share, Unit::Ratio);
+        let (counted, is_old) = told(scene, shard, hottest.at);
         let next =
             hottest.next.map_or(String::new(), |next| format!(", the next key {}", show(next, Unit::Ratio)));
         let mut breach = Breach::new(
             format!(
-                "{} has {share} of its {}{next}{more}, by {}",
+                "{} has {share} of its {}{next}{more}, by {}{counted}",
                 hottest.key,
                 hottest.of,
                 hottest.method.row().name
@@ -112,7 +122,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             vec![named_evidence(
                 format!("share of {} that {} has", hottest.of, hottest.key),
                 Unit::Ratio,
-                Seen { value: hottest.share, at: scene.now },
+                Seen { value: hottest.share, at: hottest.at },
                 Some(limits.of("share")),
                 None,
             )],
@@ -120,7 +130,11 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         .certain()
         // Whether it is the reads or the size of the value that fills the shard, its size says.
         .with_rival(&RULE.rivals[0])
-        .at_most(Confidence::Medium);
+        // Where the shard has not too much to do, a key that has much of the little is no explanation.
+        .at_most(match !is_old && scene.findings.stirring(LOADED, shard) {
+            true => Confidence::Medium,
+            false => Confidence::Low,
+        });
         breach.keys = hot.iter().take(5).map(|key| key.named(shard)).collect();
         return breach.judged();
     }
@@ -128,12 +142,19 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return judgement;
     }
     let searches =
-        || scene.world.keyspace().searches_of(shard, scene.now).filter(|search| tells(search, limits));
-    if let Some(search) = searches().find(|search| search.state == ScanState::Complete) {
-        let hottest = search.keys.first().and_then(|key| Some((&key.key, key.greatest_share()?)));
+        || scene.world.keyspace().searches_of(shard, scene.now).filter(|(_, search)| tells(search, limits));
+    if let Some((at, search)) = searches().find(|(_, search)| clears(search, limits)) {
+        let (counted, is_old) = told(scene, shard, at);
+        let shares = |key: &KeyHeat| {
+            let known = measures(scene, shard).iter().filter_map(|by_bytes| key.share(*by_bytes));
+            known.map(|(share, _)| share).max_by(f64::total_cmp)
+        };
+        let hottest = search.keys.iter().filter_map(|key| Some((&key.key, shares(key)?)));
         let most = hottest
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))
             .map_or(String::new(), |(key, share)| format!(": {key} has most, {}", show(share, Unit::Ratio)));
-        return Judgement::Clear(format!("no key is hot, by {}{most}", search.method.row().name));
+        let said = format!("no key is hot, by {}{counted}{most}", search.method.row().name);
+        return if is_old { Judgement::Unknown(said) } else { Judgement::Clear(said) };
     }
     let so_far = searches().next().map_or("", |_| "no key is hot so far; ");
     if !scene.findings.stirring(LOADED, shard) {
@@ -145,12 +166,32 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     likely(scene, shard, limits, so_far)
 }
 
+/// When a search counted, in words where that was not just now, and whether that was before the trouble began: then it
+/// tells of another time.
+fn told(scene: &Scene<'_>, shard: &Subject, at: Moment) -> (String, bool) {
+    let began = scene.findings.iter().filter(|finding| {
+        TROUBLES.contains(&finding.rule.id)
+            && finding.subject == *shard
+            && matches!(finding.state, State::Pending | State::Firing)
+    });
+    let began = began.map(|finding| finding.since.at).min();
+    match began.is_some_and(|began| at < began) {
+        true => (format!(" at {} UTC, before the trouble began", at.clock()), true),
+        false if scene.now.since(at) > JUST_NOW => (format!(" at {} UTC", at.clock()), false),
+        false => (String::new(), false),
+    }
+}
+
 /// What is said where only a slot is known to be hot.
 fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<Judgement> {
     let mut searches =
-        scene.world.keyspace().searches_of(shard, scene.now).filter(|search| tells(search, limits));
-    let (search, (slot, share, of, _)) =
-        searches.find_map(|search| Some((search, hot_slots(search, limits).into_iter().next()?)))?;
+        scene.world.keyspace().searches_of(shard, scene.now).filter(|(_, search)| tells(search, limits));
+    let measures = measures(scene, shard);
+    let (at, search, (slot, share, of, _)) = searches.find_map(|(at, search)| {
+        let hot = measures.iter().flat_map(|by_bytes| hot_slots(search, *by_bytes, limits));
+        Some((at, search, hot.max_by(|one, other| one.1.total_cmp(&other.1))?))
+    })?;
+    let (counted, _) = told(scene, shard, at);
     let shown = show(share, Unit::Ratio);
     let known: Vec<&RemoteText> =
         search.keys.iter().filter(|key| key.slot == slot.slot).map(|key| &key.key).collect();
@@ -164,7 +205,7 @@ fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<J
     let keys = if slot.keys == 1 { "1 key".to_owned() } else { format!("{} keys", slot.keys) };
     let mut breach = Breach::new(
         format!(
-            "slot {} has {shown} of its {of} with {keys}{names}: which of them, {}",
+            "slot {} has {shown} of its {of} with {keys}{names}{counted}: which of them, {}",
             slot.slot,
             way_to_name(scene, shard)
         ),
@@ -173,7 +214,7 @@ fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<J
         vec![named_evidence(
             format!("share of {of} that slot {} has", slot.slot),
             Unit::Ratio,
-            Seen { value: share, at: scene.now },
+            Seen { value: share, at },
             Some(limits.of("share")),
             None,
         )],
@@ -199,9 +240,9 @@ fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<J
 fn likely(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>, so_far: &str) -> Judgement {
     let way = way_to_name(scene, shard);
     let group =
-        scene.shards("commands", &shard.component_of(), |node| asked(scene, node).map(|seen| seen.value));
+        scene.shards("commands", &shard.component_of(), |node| scene.commands(node).map(|seen| seen.value));
     let others = group.median_of_others(shard);
-    let Some((others, own)) = others.zip(scene.worst_node(shard, |node| asked(scene, node))) else {
+    let Some((others, own)) = others.zip(scene.worst_node(shard, |node| scene.commands(node))) else {
         return Judgement::Unknown(format!("{so_far}no other shard to compare its commands with; {way}"));
     };
     let (_, own) = own;
@@ -232,7 +273,17 @@ fn likely(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>, so_far: &str)
     let why = if is_skewed {
         format!("{} the commands of the others, of the same kinds", times(skew))
     } else {
-        "nothing big explains the load, and its commands are of the same kinds as the others'".to_owned()
+        // Where all shards have as much to do, more load explains it.
+        let more = heavier(scene, shard).filter(|(ratio, _)| *ratio >= limits.of("skew"));
+        let Some((ratio, word)) = more else {
+            return Judgement::Unknown(format!(
+                "{so_far}it has as much to do as the others, with as many commands: nothing speaks for one key; {way}"
+            ));
+        };
+        format!(
+            "nothing big explains {} the {word} of the others, and its commands are of the same kinds",
+            times(ratio)
+        )
     };
     let peers = Baseline::new(others, BaselineFrom::Peers);
     let mut breach = Breach::new(
@@ -247,18 +298,25 @@ fn likely(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>, so_far: &str)
     if nothing_big { breach.judged() } else { breach.with_rival(&RULE.rivals[0]).judged() }
 }
 
-/// Commands a second that a node is sent by others than us.
-fn asked(scene: &Scene<'_>, node: &Subject) -> Option<Seen> {
-    let all = scene.present(node, REDIS_COMMANDS)?;
-    let ours = scene.present(node, REDIS_OUR_COMMANDS).map_or(0.0, |ours| ours.value);
-    Some(Seen { value: (all.value - ours).max(0.0), at: all.at })
+/// How many times the others' CPU or bytes a shard has, whichever is more, with the word for it.
+fn heavier(scene: &Scene<'_>, shard: &Subject) -> Option<(f64, &'static str)> {
+    let cluster = shard.component_of();
+    let measures: [(&'static str, &'static str, Metric); 2] =
+        [("hot-key cpu", "CPU", REDIS_CPU), ("hot-key bytes", "bytes", REDIS_NET_OUT)];
+    let ratios = measures.into_iter().filter_map(|(name, word, metric)| {
+        let group = scene.shards(name, &cluster, |node| scene.present(node, metric).map(|seen| seen.value));
+        let others = group.median_of_others(shard)?;
+        let (_, own) = scene.worst_node(shard, |node| scene.present(node, metric))?;
+        (others > 0.0).then(|| (own.value / others, word))
+    });
+    ratios.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 /// The keys that OBJECT FREQ calls the most frequent: it gives no shares.
 fn read_often(scene: &Scene<'_>, shard: &Subject) -> Vec<KeyEvidence> {
     let mut searches = scene.world.keyspace().searches_of(shard, scene.now);
-    let search = searches.find(|search| search.method == KeyMethod::Frequencies);
-    let keys = search.into_iter().flat_map(|search| &search.keys).take(3);
+    let search = searches.find(|(_, search)| search.method == KeyMethod::Frequencies);
+    let keys = search.into_iter().flat_map(|(_, search)| &search.keys).take(3);
     keys.map(|key| KeyEvidence {
         key: key.key.clone(),
         bytes: None,

@@ -49,12 +49,6 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::PerSecond,
             help: "misses a second below which no store behind the cache is in trouble",
         },
-        Threshold {
-            name: "hit_ratio",
-            default: 0.8,
-            unit: Unit::Ratio,
-            help: "hit ratio that counts as healthy where no healthy value is known",
-        },
     ],
     rivals: &[
         RivalRow { rule: "evicting", told_by: "keys that the server evicts in a second" },
@@ -75,8 +69,7 @@ const KEYS_LOST: f64 = 0.2;
 const KEYS_SPAN: Duration = Duration::from_secs(300);
 
 fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
-    let (Some(hits), Some(misses)) = (scene.total(redis, REDIS_HITS), scene.total(redis, REDIS_MISSES))
-    else {
+    let (Some(_), Some(misses)) = (scene.hits(redis), scene.total(redis, REDIS_MISSES)) else {
         return Judgement::Unknown(format!("no look-ups are counted: {}", scene.missing(redis)));
     };
     let silent = scene
@@ -90,10 +83,8 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     // The whole stands for its parts; one shard of many may be in it alone.
     let worst = floods.iter().max_by(|one, other| one.times.total_cmp(&other.times));
     let Some(flood) = floods.iter().find(|flood| flood.place == *redis).or(worst) else {
-        let ratio = hits.value / (hits.value + misses.value).max(f64::MIN_POSITIVE);
         let shown = show(misses.value, Unit::PerSecond);
-        let is_known = scene.total_baseline(redis, REDIS_MISSES).is_some();
-        if misses.value >= limits.of("floor") && !is_known && ratio < limits.of("hit_ratio") {
+        if misses.value >= limits.of("floor") && scene.total_baseline(redis, REDIS_MISSES).is_none() {
             return Judgement::Unknown(format!(
                 "{shown} look-ups miss, and nobody knows whether that is usual"
             ));
@@ -149,7 +140,12 @@ struct Flood {
 }
 
 fn flood(scene: &Scene<'_>, place: &Subject, limits: &Limits<'_>) -> Option<Flood> {
-    let (hits, misses) = (scene.total(place, REDIS_HITS)?, scene.total(place, REDIS_MISSES)?);
+    let misses = scene.total(place, REDIS_MISSES)?;
+    // What is healthy costs a walk over a quarter of an hour: it is asked for where it can matter.
+    if misses.value < limits.of("floor") {
+        return None;
+    }
+    let hits = scene.hits(place)?;
     let (usual_hits, healthy) =
         (scene.total_baseline(place, REDIS_HITS)?, scene.total_baseline(place, REDIS_MISSES)?);
     let share = misses.value / (hits.value + misses.value);
@@ -179,12 +175,22 @@ struct FloodKind {
 
 fn kind(scene: &Scene<'_>, flood: &Flood) -> FloodKind {
     let more = flood.misses.value - flood.healthy.typical;
-    let enough = |metric| scene.total(&flood.place, metric).filter(|seen| seen.value >= more * ENOUGH);
+    // A cache with lifetimes expires keys at any time: what is more than usual counts.
+    let enough = |metric| {
+        let seen = scene.total(&flood.place, metric)?;
+        let usual = scene.total_baseline(&flood.place, metric)?;
+        (seen.value - usual.typical >= more * ENOUGH).then_some(seen)
+    };
+    // Without a usual value nobody can say that there are no more.
+    let is_told = |metric| {
+        scene.total(&flood.place, metric).is_some_and(|seen| {
+            seen.value < more * ENOUGH || scene.total_baseline(&flood.place, metric).is_some()
+        })
+    };
     let cluster = flood.place.component_of();
     let herd = scene.findings.iter().any(|finding| {
         finding.rule.id == EXPIRY_HERD && cluster.contains(&finding.subject) && finding.counts()
     });
-    let evicted = scene.total(&flood.place, REDIS_EVICTED);
     let expired = scene.total(&flood.place, REDIS_EXPIRED);
     if let Some(seen) = enough(REDIS_EVICTED) {
         let words = format!("{} keys are evicted: the memory is short", show(seen.value, Unit::PerSecond));
@@ -205,9 +211,10 @@ fn kind(scene: &Scene<'_>, flood: &Flood) -> FloodKind {
         let words = format!("keys were deleted: {before} became {shown}");
         return FloodKind { words, seen: Some((REDIS_KEYS, now)), rivals: &[], at_most: Confidence::Medium };
     }
-    let words = "neither evicted nor expired: keys are asked for that never existed".to_owned();
+    let words =
+        "neither evicted nor expired more than usual: keys are asked for that never existed".to_owned();
     // What is not counted is not excluded.
-    match (evicted.is_some(), expired.is_some()) {
+    match (is_told(REDIS_EVICTED), is_told(REDIS_EXPIRED)) {
         (true, true) => {
             FloodKind { words, seen: None, rivals: &["access-changed"], at_most: Confidence::Low }
         }
@@ -258,6 +265,14 @@ fn judge_callers(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>, misses
         (seen.value >= rise(&healthy)).then_some((caller, *seen, healthy))
     });
     let Some((caller, seen, healthy)) = risen else {
+        let unknown =
+            counted.iter().find(|(_, seen, healthy)| healthy.is_none() && seen.value >= limits.of("floor"));
+        if let Some((caller, seen, _)) = unknown {
+            return Judgement::Unknown(format!(
+                "{caller} counts {} misses, and nobody knows whether that is usual",
+                show(seen.value, Unit::PerSecond)
+            ));
+        }
         return Judgement::Clear(format!("{misses} look-ups miss, and services count no more of their own"));
     };
     Breach::new(

@@ -6,7 +6,7 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
 use crate::quantity::show;
 use crate::reading::{FaultKind, RUNS_A_SCRIPT, SlowCommand};
-use crate::report::{KeyEvidence, Role};
+use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::slot::slot_of;
 use crate::snapshot::SourceState;
@@ -133,6 +133,11 @@ fn runs_a_script(scene: &Scene<'_>, shard: &Subject, node: &Subject) -> Option<B
             None,
         )],
     );
+    // Others answer for a replica, as long as the primary does.
+    let primary = scene.primary(shard);
+    let is_idle =
+        primary.is_some_and(|primary| primary != node && scene.latest(primary, REDIS_ANSWER_TIME).is_some());
+    let breach = if is_idle { breach.at_most(Confidence::Low) } else { breach };
     Some(if state.last_data.is_some() { breach.dated(*since) } else { breach.certain() })
 }
 

@@ -22,7 +22,9 @@ pub(crate) const ANY_KIND: &[Kind] = &[
 pub enum Watches {
     /// Every shard of every Redis deployment.
     Shards,
-    /// The same, and every Redis deployment itself that lets nobody in who could learn its shards.
+    /// Those of which a scan sampled when enough of their keys expire.
+    SampledShards,
+    /// Every shard, and every Redis deployment itself that lets nobody in who could learn its shards.
     ShardsOrShut,
     /// Every node of every Redis deployment.
     Nodes,
@@ -45,7 +47,7 @@ impl Watches {
     /// The kinds of component that it can accuse.
     pub fn kinds(self) -> &'static [Kind] {
         match self {
-            Self::Shards | Self::ShardsOrShut | Self::Nodes => &[Kind::Redis],
+            Self::Shards | Self::SampledShards | Self::ShardsOrShut | Self::Nodes => &[Kind::Redis],
             Self::Components(kinds) | Self::Those { kinds, .. } => kinds,
             Self::Instances(Kind::Service) => &[Kind::Service],
             Self::Instances(_) => &[],
@@ -56,6 +58,7 @@ impl Watches {
     pub fn words(self) -> String {
         match self {
             Self::Shards => "every Redis shard".to_owned(),
+            Self::SampledShards => "every Redis shard whose expiries were sampled".to_owned(),
             Self::ShardsOrShut => {
                 "every Redis shard, and every redis that lets nobody in to learn its shards".to_owned()
             }

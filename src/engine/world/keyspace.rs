@@ -83,10 +83,19 @@ impl Keyspace {
         self.scans.values().map(|(at, _)| *at)
     }
 
-    /// The newest search of each way on a shard, those young enough to speak of the present.
-    pub fn searches_of(&self, shard: &Subject, now: Moment) -> impl Iterator<Item = &HotSearch> {
-        let of_shard = self.searches.iter().filter(move |((known, _), _)| known == shard);
-        of_shard.filter(move |(_, (at, _))| now.since(*at) <= SPEAKS_FOR).map(|(_, (_, search))| search)
+    /// When the newest scan of a shard last told anything.
+    pub fn scan_told_at(&self, shard: &Subject) -> Option<Moment> {
+        self.scans.get(shard).map(|(at, _)| *at)
+    }
+
+    /// The newest search of each way on a shard, those young enough to speak of the present, each with when it last told
+    /// anything.
+    pub fn searches_of(&self, shard: &Subject, now: Moment) -> impl Iterator<Item = (Moment, &HotSearch)> {
+        let from = (shard.clone(), KeyMethod::Scan);
+        let of_shard = self.searches.range(from..).take_while(move |((known, _), _)| known == shard);
+        of_shard
+            .filter(move |(_, (at, _))| now.since(*at) <= SPEAKS_FOR)
+            .map(|(_, (at, search))| (*at, search))
     }
 
     /// The newest search of every shard and way.

@@ -6,7 +6,7 @@ mod watch;
 use redis::Value;
 
 use super::reply::{bytes, integer, items, text};
-pub use entry::{Entry, OUR_CLIENT_NAME};
+pub use entry::{Entry, OUR_CLIENT_NAME, mark_repeated};
 pub(super) use watch::SlowLog;
 
 /// How many entries are asked for normally.
@@ -39,8 +39,14 @@ fn read_entry(entry: &Value) -> Option<Entry> {
         took_us: u64::try_from(integer(parts.get(2)?)?).ok()?,
         arguments: items(&parts[argv])?.iter().filter_map(bytes).map(<[u8]>::to_vec).collect(),
         // Servers before 4.0 stop after the command; later ones add the client's address and name.
-        client: parts.get(argv + 2).and_then(text).map_or_else(Vec::new, |name| name.as_bytes().to_vec()),
+        client: word(parts.get(argv + 2)),
+        address: word(parts.get(argv + 1)),
+        is_repeated: false,
     })
+}
+
+fn word(part: Option<&Value>) -> Vec<u8> {
+    part.and_then(text).map_or_else(Vec::new, |word| word.as_bytes().to_vec())
 }
 
 /// Where reading one node's slow log has come to.

@@ -3,13 +3,7 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::Moment;
-use headwater_engine::reading::Scan;
-
-/// The share of the keys that expire above which those of one second are a herd.
-pub(super) const HERD: f64 = 0.05;
-
-/// The least keys of a sample that make a herd: two of a handful prove nothing.
-const LEAST: u64 = 5;
+use headwater_engine::reading::{Scan, ToCome};
 
 /// When the keys of some shards expire. Shares of seconds and spans are of the keys that expire at all.
 #[derive(Debug, PartialEq)]
@@ -24,8 +18,10 @@ pub(super) struct Forecast {
     pub(super) without: f64,
     /// The shares that expire within so many seconds and not within the span before.
     pub(super) spans: Vec<(Option<u64>, f64)>,
-    /// The fullest seconds: keys of samples and share, in the order of time.
-    seconds: BTreeMap<Moment, (u64, f64)>,
+    /// Keys of the samples that expire at all.
+    pub(super) volatile: u64,
+    /// The shares of the fullest seconds, in the order of time.
+    seconds: BTreeMap<Moment, f64>,
 }
 
 impl Forecast {
@@ -33,7 +29,8 @@ impl Forecast {
     pub(super) fn of(scans: &[Scan]) -> Option<Self> {
         let (mut keys, mut sampled, mut without, mut at) = (0.0, 0, 0.0, None);
         let mut spans: BTreeMap<u64, f64> = BTreeMap::new();
-        let mut seconds: BTreeMap<Moment, (u64, f64)> = BTreeMap::new();
+        let mut seconds: BTreeMap<Moment, f64> = BTreeMap::new();
+        let mut asked = 0;
         for scan in scans {
             let Some(expiries) = scan.expiries.as_ref().filter(|expiries| expiries.sampled > 0) else {
                 continue;
@@ -42,19 +39,18 @@ impl Forecast {
             let weight = scan.scanned as f64 / expiries.sampled as f64;
             keys += scan.scanned as f64;
             sampled += expiries.sampled;
+            asked += expiries.volatile();
             without += expiries.without as f64 * weight;
             at = at.max(Some(expiries.at));
             for span in &expiries.spans {
                 *spans.entry(span.within_s.unwrap_or(u64::MAX)).or_default() += span.keys as f64 * weight;
             }
             for second in &expiries.seconds {
-                let sum = seconds.entry(second.at).or_default();
-                sum.0 += second.keys;
-                sum.1 += second.keys as f64 * weight;
+                *seconds.entry(second.at).or_default() += second.keys as f64 * weight;
             }
         }
         let volatile = f64::max(keys - without, f64::MIN_POSITIVE);
-        seconds.values_mut().for_each(|(_, sum)| *sum /= volatile);
+        seconds.values_mut().for_each(|sum| *sum /= volatile);
         Some(Self {
             at: at?,
             keys,
@@ -64,20 +60,20 @@ impl Forecast {
                 .into_iter()
                 .map(|(end, sum)| (Some(end).filter(|end| *end < u64::MAX), sum / volatile))
                 .collect(),
+            volatile: asked,
             seconds,
         })
     }
 
-    /// The second in which a herd expires, with its share.
-    pub(super) fn herd(&self) -> Option<(Moment, f64)> {
-        let herds = self.seconds.iter().filter(|(_, (keys, share))| *keys >= LEAST && *share > HERD);
-        let most = herds.max_by(|(_, (_, one)), (_, (_, other))| one.total_cmp(other))?;
-        Some((*most.0, most.1.1))
+    /// What the samples say of herds that are still to come, judged as the rule and the screen do.
+    pub(super) fn to_come(&self, now: Moment) -> ToCome {
+        let seconds = self.seconds.iter().map(|(at, share)| (*at, *share));
+        ToCome::of(seconds, self.volatile, 1.0, self.at, now)
     }
 
     /// So many of the fullest seconds, the fullest first.
     pub(super) fn fullest(&self, count: usize) -> Vec<(Moment, f64)> {
-        let mut seconds: Vec<_> = self.seconds.iter().map(|(at, (_, share))| (*at, *share)).collect();
+        let mut seconds: Vec<_> = self.seconds.iter().map(|(at, share)| (*at, *share)).collect();
         seconds.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         seconds.truncate(count);
         seconds
@@ -106,11 +102,11 @@ mod tests {
 
     #[test]
     fn a_small_shard_that_is_sampled_whole_does_not_outweigh_a_large_one() {
-        let scans = [scan(100, 100, 0, &[(60, 100)]), scan(10_000, 100, 50, &[(70, 50)])];
+        let scans = [scan(100, 100, 0, &[(60, 100)]), scan(10_000, 400, 200, &[(70, 200)])];
         let forecast = Forecast::of(&scans).unwrap();
-        assert_eq!((forecast.keys, forecast.sampled), (10_100.0, 200));
+        assert_eq!((forecast.keys, forecast.sampled), (10_100.0, 500));
         assert!((forecast.without - 5_000.0 / 10_100.0).abs() < 1e-9);
-        let (at, share) = forecast.herd().unwrap();
+        let ToCome::Herd { at, share } = forecast.to_come(Moment(500)) else { panic!("{forecast:?}") };
         assert_eq!(at, Moment(70_000));
         assert!((share - 5_000.0 / 5_100.0).abs() < 1e-9);
         assert_eq!(forecast.spans.len(), 1);
@@ -118,10 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn a_handful_is_no_herd_and_no_sample_no_forecast() {
-        assert_eq!(Forecast::of(&[scan(10, 10, 6, &[(9, 4)])]).unwrap().herd(), None);
+    fn a_handful_is_no_herd_what_has_passed_is_none_to_come_and_no_sample_no_forecast() {
+        let now = Moment(500);
+        assert_eq!(Forecast::of(&[scan(10, 10, 6, &[(9, 4)])]).unwrap().to_come(now), ToCome::TooFew);
+        let herd = Forecast::of(&[scan(400, 400, 0, &[(9, 400)])]).unwrap();
+        assert!(matches!(herd.to_come(now), ToCome::Herd { .. }));
+        assert_eq!(herd.to_come(Moment(9_000)), ToCome::Passed);
         let eternal = Forecast::of(&[scan(10, 10, 10, &[])]).unwrap();
-        assert_eq!((eternal.without, eternal.herd()), (1.0, None));
+        assert_eq!((eternal.without, eternal.to_come(now)), (1.0, ToCome::TooFew));
         assert_eq!(Forecast::of(&[scan(0, 0, 0, &[])]), None);
     }
 }

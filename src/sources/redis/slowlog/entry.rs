@@ -5,11 +5,13 @@ use std::time::Duration;
 use headwater_engine::reading::SlowCommand;
 use headwater_engine::{Moment, RemoteText};
 
+use crate::sources::redis::info::Info;
+
 /// The name that Headwater gives its own connections.
 pub const OUR_CLIENT_NAME: &str = "headwater";
 
 /// One entry as the server sent it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Grows by one with each entry until the server restarts.
     pub id: u64,
@@ -21,6 +23,22 @@ pub struct Entry {
     pub arguments: Vec<Vec<u8>>,
     /// The name of the client, empty when it has none.
     pub client: Vec<u8>,
+    /// The address of the client, empty where the server tells none.
+    pub address: Vec<u8>,
+    /// Whether the node only repeated what its primary had executed: see [`mark_repeated`].
+    pub is_repeated: bool,
+}
+
+/// Marks the entries that a replica got over the link to its primary, whose deletions of expired keys come this way too:
+/// nobody asked the replica for them. The link is the one client that comes from the port on which the primary listens;
+/// its host may be known by another name than its address.
+pub fn mark_repeated(entries: &mut [Entry], info: &Info<'_>) {
+    let port = info.text("master_port").filter(|_| info.text("role") == Some("slave"));
+    let Some(port) = port.filter(|port| !port.is_empty()) else { return };
+    let ending = format!(":{port}");
+    for entry in entries {
+        entry.is_repeated = entry.address.ends_with(ending.as_bytes());
+    }
 }
 
 impl Entry {
@@ -62,9 +80,9 @@ impl Entry {
         ADMIN.contains(&name.as_str()) || ["MIGRATE", "AUTH", "HELLO"].contains(&name.as_str())
     }
 
-    /// Whether this is Headwater's own command or an administrator's.
+    /// Whether this is Headwater's own command, an administrator's, or one that was only repeated.
     pub fn is_excluded(&self) -> bool {
-        self.client == OUR_CLIENT_NAME.as_bytes() || ADMIN.contains(&self.name().as_str())
+        self.is_repeated || self.client == OUR_CLIENT_NAME.as_bytes() || ADMIN.contains(&self.name().as_str())
     }
 
     /// The first key, where the command has one.
@@ -196,6 +214,8 @@ pub(super) fn entry(id: u64, words: &[&str]) -> Entry {
         took_us: 20_000,
         arguments: words.iter().map(|word| word.as_bytes().to_vec()).collect(),
         client: vec![],
+        address: vec![],
+        is_repeated: false,
     }
 }
 
@@ -231,5 +251,20 @@ mod tests {
         set.client = b"headwater".to_vec();
         assert!(set.is_excluded());
         assert!(entry(1, &["config", "get", "*"]).is_excluded());
+    }
+
+    #[test]
+    fn what_a_replica_repeats_of_its_primary_convicts_nobody() {
+        let from = |address: &str| Entry { address: address.into(), ..entry(1, &["DEL", "k"]) };
+        let addresses = ["10.0.0.1:6379", "[::1]:6379", "10.0.0.7:46379", "10.0.0.7:63790", ""];
+        let marked = |info: &str| -> Vec<bool> {
+            let mut entries = addresses.map(from);
+            mark_repeated(&mut entries, &Info::parse(info));
+            entries.iter().map(Entry::is_excluded).collect()
+        };
+        let replica = "role:slave\r\nmaster_host:cache-0.local\r\nmaster_port:6379\r\n";
+        assert_eq!(marked(replica), [true, true, false, false, false]);
+        assert_eq!(marked("role:master\r\n"), [false; 5]);
+        assert_eq!(marked("role:slave\r\nmaster_port:\r\n"), [false; 5]);
     }
 }

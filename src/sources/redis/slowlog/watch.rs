@@ -5,7 +5,7 @@ use std::time::Duration;
 use headwater_engine::metric;
 use headwater_engine::reading::{Event, Value};
 
-use super::{FULL_DEPTH, Fresh, Progress, SLOWER_THAN, read_slowlog, read_threshold};
+use super::{FULL_DEPTH, Fresh, Progress, SLOWER_THAN, mark_repeated, read_slowlog, read_threshold};
 use crate::sources::redis::allowed::Command;
 use crate::sources::redis::look::{Look, Seldom};
 use crate::sources::redis::trouble::Trouble;
@@ -29,7 +29,8 @@ impl Progress {
         let mut depth = self.depth();
         loop {
             let Some(reply) = look.ask(what, command(depth)).await? else { return Ok(None) };
-            let entries = read_slowlog(&reply).unwrap_or_default();
+            let mut entries = read_slowlog(&reply).unwrap_or_default();
+            mark_repeated(&mut entries, look.info);
             if !self.leaves_gap(&entries, depth) {
                 return Ok(Some(self.take(entries)));
             }

@@ -135,7 +135,7 @@ impl Counter {
             Some((_, step)) => line.words().skip(1).step_by(*step).take(MOST_KEYS).collect(),
             None => {
                 let arguments = line.words().take(WORDS).collect();
-                let entry = Entry { id: 0, at_seconds: 0, took_us: 0, arguments, client: vec![] };
+                let entry = Entry { arguments, ..Entry::default() };
                 entry.key().map(<[u8]>::to_vec).into_iter().collect()
             }
         };
