@@ -3,7 +3,7 @@
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_KEYS_VOLATILE, Unit};
 use crate::quantity::show;
-use crate::reading::ToCome;
+use crate::reading::{ScanState, ToCome};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
@@ -35,11 +35,11 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
-/// Whether a scan sampled lately when enough of a shard's keys expire.
+/// Whether a scan sampled lately when enough of a shard's keys expire, or is still at it.
 pub(crate) fn has_sample(scene: &Scene<'_>, shard: &Subject) -> bool {
-    let scan = scene.world.keyspace().scan(shard, scene.now);
-    let expiries = scan.and_then(|scan| scan.expiries.as_ref());
-    expiries.is_some_and(|expiries| expiries.volatile() >= ToCome::SAMPLE)
+    let Some(scan) = scene.world.keyspace().scan(shard, scene.now) else { return false };
+    let goes_on = matches!(scan.state, ScanState::Running | ScanState::Paused);
+    scan.expiries.as_ref().is_some_and(|expiries| goes_on || expiries.volatile() >= ToCome::SAMPLE)
 }
 
 fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
@@ -59,8 +59,14 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             let shown = show(share, Unit::Ratio);
             return Judgement::Clear(format!("no second holds more than {shown} of the keys that expire"));
         }
-        ToCome::Passed | ToCome::TooFew => {
+        ToCome::Passed => {
             return Judgement::Clear("no sampled second of expiry is still to come".to_owned());
+        }
+        ToCome::TooFew => {
+            return Judgement::Unknown(format!(
+                "only {} of the sampled keys expire so far: too few to tell",
+                expiries.volatile()
+            ));
         }
     };
     let all = scene.primary(shard).and_then(|primary| scene.latest(primary, REDIS_KEYS_VOLATILE));
