@@ -9,7 +9,6 @@ use crate::quantity::{show, times};
 use crate::reading::{KEY_METHODS, KeyMethod, ScanState};
 use crate::report::{BaselineFrom, Confidence, KeyEvidence};
 use crate::scene::{Scene, evidence};
-use crate::store::Seen;
 use crate::subject::Subject;
 
 /// Whether a hot key is likely, by what the shard is asked, against the others.
