@@ -1,5 +1,6 @@
 //! A small deployment that is driven through a real engine, for the tests of panels.
 
+mod deployment;
 mod drawing;
 mod keyspace;
 mod suspicion;
@@ -16,6 +17,7 @@ use headwater_engine::reading::{
 use headwater_engine::settings::{Baselines, Component, Settings};
 use headwater_engine::{Engine, Moment, RemoteText, Snapshot, Subject};
 
+use deployment::{node, topology};
 pub(crate) use drawing::{drawn, keys, live, text_of};
 pub(crate) use keyspace::scan;
 
@@ -291,19 +293,4 @@ impl World {
             (1e6, Histogram { bounds: BOUNDS.into(), counts, count: 0.0, sum: Some(0.0) })
         })
     }
-}
-
-fn node(shard: usize) -> Subject {
-    subject("redis/features").shard(shard).instance(&format!("10.0.3.{}:6379", 12 + shard))
-}
-
-fn topology() -> Topology {
-    let shard = |place: usize| {
-        let subject = subject("redis/features").shard(place);
-        let id = RemoteText::new(&format!("n{place}"));
-        let node = Node { subject: node(place), id, primary: true, health: NodeHealth::Online };
-        let first = place as u16 * 5_462;
-        Shard { subject, slots: vec![(first, (first + 5_461).min(16_383))], nodes: vec![node] }
-    };
-    Topology { cluster: subject("redis/features"), clustered: true, shards: (0..3).map(shard).collect() }
 }

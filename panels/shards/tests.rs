@@ -2,6 +2,7 @@ mod deployments;
 mod edges;
 mod opened;
 mod order;
+mod standing;
 
 use headwater_engine::reading::{Event, Fault, FaultKind, Input, KeySize, Reading, Scan, ScanState};
 use headwater_engine::settings::Component;
@@ -133,7 +134,7 @@ fn a_number_that_is_old_is_neither_zero_nor_compared() {
               the cluster says it is online (low confidence, since 14:11:20)
     evidence  seconds without data 1.5 s, limit 10 s
     or        network-path: a look from another host: only the way from here may be…
-    lines 1 to 3 of 18   pagedown: further   pageup: back
+    lines 1 to 3 of 17   pagedown: further   pageup: back
     "#);
 }
 

@@ -1,7 +1,8 @@
 //! A cluster refuses or redirects what clients ask, because of where keys live.
 
+use super::cluster_views::{moving, views};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::findings::State;
+use crate::findings::{Finding, State};
 use crate::metric::{REDIS_ANSWER_TIME, REDIS_ERRORS, REDIS_OUR_COMMANDS, Unit};
 use crate::quantity::show;
 use crate::reading::ScanState;
@@ -108,6 +109,16 @@ const REPLIES: &[ReplyRow] = &[
     },
 ];
 
+/// The replies that lead clients after slots on the move.
+const MOVES: &[&str] = &["ASK", "TRYAGAIN"];
+
+/// Whether no caller is known to suffer.
+fn is_calm(scene: &Scene<'_>) -> bool {
+    let is_symptom =
+        |finding: &Finding| finding.rule.nature == Nature::Symptom && finding.state == State::Firing;
+    !scene.findings.iter().any(is_symptom)
+}
+
 /// The word under which a server says that it has stopped counting errors.
 const NOT_COUNTED: &str = "ERRORSTATS_DISABLED";
 
@@ -118,6 +129,7 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Unknown(scene.missing(redis));
     }
     let commands = scene.commands(redis).map_or(0.0, |seen| seen.value);
+    let leads_to_moved_slots = is_calm(scene) && moving(&views(scene, redis)).is_some();
     let mut may_be_ours = None;
     let mut passed: Vec<(&ReplyRow, Seen, f64)> = vec![];
     let mut most: Option<(&ReplyRow, f64)> = None;
@@ -132,7 +144,8 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         if most.is_none_or(|(_, value)| seen.value > value) {
             most = Some((row, seen.value));
         }
-        if seen.value < limits.of("floor") {
+        // While slots are moved, clients are led after them by design: that is no trouble unless callers feel it.
+        if seen.value < limits.of("floor") || (leads_to_moved_slots && MOVES.contains(&row.word)) {
             continue;
         }
         let healthy: f64 = nodes
