@@ -45,7 +45,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               9: big string
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s,
               declared 25 MB/s
-    lines 1 to 3 of 25   pagedown: further   pageup: back
+    lines 1 to 3 of 24   pagedown: further   pageup: back
     "#);
     stage.act(Action::PageDown);
     insta::assert_snapshot!(stage.drawn(80, 21), @r#"

@@ -1,6 +1,5 @@
 //! A cluster refuses or redirects what clients ask, because of where keys live.
 
-use super::cluster_views::{moving, views};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::{Finding, State};
 use crate::metric::{REDIS_ANSWER_TIME, REDIS_ERRORS, REDIS_OUR_COMMANDS, Unit};
@@ -18,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "Replies that only a cluster gives are counted, by the servers themselves. At least one a second, and twice as \
           many as usual, of CROSSSLOT (one command with keys of several slots), CLUSTERDOWN (slots without a server) or \
           TRYAGAIN (keys of one command are split while a slot moves); or MOVED and ASK that are at least 1 % of the \
-          commands too: clients with an old map of the slots, or slots that move now. Which of them it is says what \
-          happened; below 0.1 % of the commands it may be one job of many, and is worth less. Our own commands name no \
+          commands too: clients with an old map of the slots, or, while callers suffer, slots that move now. Which of \
+          them it is says what happened; below 0.1 % of the commands it may be one job of many, and is worth less. Our own commands name no \
           keys, but for scans: what those may have met is left out. A proxy splits such \
           commands in silence: then none of these rise, but commands and bytes a request do, which access-changed \
           sees. Servers older than 6.2 do not count errors, so being clear clears nobody.",
@@ -109,8 +108,8 @@ const REPLIES: &[ReplyRow] = &[
     },
 ];
 
-/// The replies that lead clients after slots on the move.
-const MOVES: &[&str] = &["ASK", "TRYAGAIN"];
+/// The reply that leads a client after a slot on the move.
+const MOVES: &str = "ASK";
 
 /// Whether no caller is known to suffer.
 fn is_calm(scene: &Scene<'_>) -> bool {
@@ -129,7 +128,7 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Unknown(scene.missing(redis));
     }
     let commands = scene.commands(redis).map_or(0.0, |seen| seen.value);
-    let leads_to_moved_slots = is_calm(scene) && moving(&views(scene, redis)).is_some();
+    let is_calm = is_calm(scene);
     let mut may_be_ours = None;
     let mut passed: Vec<(&ReplyRow, Seen, f64)> = vec![];
     let mut most: Option<(&ReplyRow, f64)> = None;
@@ -144,8 +143,8 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         if most.is_none_or(|(_, value)| seen.value > value) {
             most = Some((row, seen.value));
         }
-        // While slots are moved, clients are led after them by design: that is no trouble unless callers feel it.
-        if seen.value < limits.of("floor") || (leads_to_moved_slots && MOVES.contains(&row.word)) {
+        // A server leads clients after slots on the move by design: that is no trouble unless callers feel it.
+        if seen.value < limits.of("floor") || (is_calm && row.word == MOVES) {
             continue;
         }
         let healthy: f64 = nodes
