@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::metric::{Metric, MetricName};
+use crate::metric::{Metric, MetricName, REDIS_UPTIME};
 use crate::peers::{quantile, typical};
 use crate::report::BaselineFrom;
 use crate::scene::Scene;
@@ -23,6 +23,9 @@ const MOVING_MARGIN: f64 = 1.3;
 
 /// How far back this run's own healthy time is looked at.
 const EARLIER: Duration = Duration::from_secs(900);
+
+/// A lifetime that no single incident makes up.
+const LONG_LIFE: Duration = Duration::from_secs(3_600);
 
 /// A healthy value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +73,22 @@ impl Scene<'_> {
                 let typical = self.store.lifetime_rate(subject, metric, part)?;
                 Some(Baseline::new(typical, BaselineFrom::Lifetime))
             })
+    }
+
+    /// The same of a node of Redis, unless it is the lifetime of one so young that the trouble of now may be much of it:
+    /// who comes late must not take that for healthy.
+    pub fn past(
+        &self,
+        node: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<Baseline> {
+        let is_old = || {
+            let uptime = self.latest(node, REDIS_UPTIME);
+            uptime.is_some_and(|uptime| uptime.value >= LONG_LIFE.as_secs_f64())
+        };
+        let known = self.baseline(node, metric, part)?;
+        (known.from != BaselineFrom::Lifetime || is_old()).then_some(known)
     }
 
     /// The healthy 99th percentile of a histogram over all instances of `subject`.

@@ -149,7 +149,10 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
         }
         let healthy: f64 = nodes
             .iter()
-            .filter_map(|node| scene.baseline(node, REDIS_ERRORS, Some(&part)))
+            .filter_map(|node| match row.redirects {
+                true => scene.baseline(node, REDIS_ERRORS, Some(&part)),
+                false => scene.past(node, REDIS_ERRORS, Some(&part)),
+            })
             .map(|healthy| healthy.typical)
             .sum();
         let of_commands = if row.redirects { commands * limits.of("share") } else { 0.0 };

@@ -79,10 +79,14 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let group =
         scene.shards("expired", &cluster, |node| highest(scene, node, REDIS_EXPIRED).map(|seen| seen.value));
     let peers = group.median_of_others(shard).map(|others| Baseline::new(others, BaselineFrom::Peers));
-    let own = scene.baseline(primary, REDIS_EXPIRED, None);
     // A herd mostly runs over all shards at once, and one shard may expire more than others at any time: its own past
-    // tells, and the others only where that is not known.
-    let healthy = own.or(peers);
+    // tells, and the others only where that is not known. In a short life the herd itself may be most: then the lower
+    // of the two is the judge.
+    let healthy = scene.past(primary, REDIS_EXPIRED, None).or_else(|| {
+        let life = scene.baseline(primary, REDIS_EXPIRED, None);
+        let both = [peers, life].into_iter().flatten();
+        both.min_by(|one, other| one.typical.total_cmp(&other.typical))
+    });
     let limit = match healthy {
         Some(healthy) => limits.of("floor").max(healthy.typical * limits.of("rise")),
         None => limits.of("floor") * WITHOUT_COMPARISON,
