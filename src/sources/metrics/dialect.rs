@@ -75,6 +75,8 @@ pub struct Row {
     /// What a value is multiplied with to be in the metric's unit.
     pub scale: f64,
     pub(super) part: Option<Labels>,
+    /// Whether a series without the label of a part is about the whole, instead of not being meant.
+    pub(super) takes_unnamed: bool,
     pub(super) only: LabelFilter,
     pub(super) without: LabelFilter,
 }
@@ -211,6 +213,8 @@ struct RowEntry {
     #[serde(default)]
     subject: SubjectRole,
     part: Option<String>,
+    #[serde(default)]
+    unnamed: bool,
     #[serde(default, rename = "where")]
     only: BTreeMap<String, String>,
     #[serde(default)]
@@ -315,6 +319,7 @@ impl RowEntry {
             sentinels: self.sentinels,
             scale: self.scale,
             part: self.part.as_deref().map(Labels::new),
+            takes_unnamed: self.unnamed,
             only: LabelFilter::new(&self.only),
             without: LabelFilter::new(&self.unless),
         })

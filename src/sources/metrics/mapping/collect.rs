@@ -111,7 +111,8 @@ impl Collector<'_> {
             (Some(names), _) => names.of(labels).map(Cow::Borrowed),
             (None, _) => None,
         };
-        if (self.row.part.is_some() || is_way) && part.is_none() {
+        let needs_name = is_way || (self.row.part.is_some() && !self.row.takes_unnamed);
+        if needs_name && part.is_none() {
             return None;
         }
         let most = if is_way { MOST_WAYS } else { MOST_PARTS };
