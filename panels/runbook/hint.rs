@@ -76,7 +76,10 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
             None => press(Action::Override, "note what you did: no action is offered"),
         },
         Found::Bad if asks(Asks::Recovery) => press(Action::Confirm, "confirm: not yet; or wait until it is"),
-        Found::Bad => press(Action::Confirm, &format!("confirm what is shown: bad; then {}", leads(shown))),
+        // Bad, and yet which key it is can still be found out.
+        Found::Bad => scan_first(shown, view).unwrap_or_else(|| {
+            press(Action::Confirm, &format!("confirm what is shown: bad; then {}", leads(shown)))
+        }),
         Found::Good => press(Action::Confirm, "confirm what is shown: good"),
         Found::Unknown => not_seen(shown, view),
     }
@@ -90,19 +93,26 @@ fn leads(shown: &Shown<'_>) -> String {
     }
 }
 
+/// The scan that would tell this step more, while it is to be asked for or runs.
+fn scan_first(shown: &Shown<'_>, view: &View<'_>) -> Option<String> {
+    let shard = shard_to_scan(shown, view.snapshot).filter(|_| !view.is_replay)?;
+    match scan_of(view.snapshot, &shard).filter(|scan| !scan.state.has_ended()) {
+        Some(scan) => Some(format!("wait for the scan of {shard}: {}", progress_words(scan))),
+        None if shown.is_scan_awaited => Some(format!("wait for the scan of {shard} to begin")),
+        None if view.snapshot.scans_wanted.contains(&shard) => {
+            let key = view.keys.way_to(Action::Scan);
+            Some(format!("press {key} to look for big keys on {shard}: it asks first"))
+        }
+        None => None,
+    }
+}
+
 /// What makes an unknown check known, else how to answer without it.
 fn not_seen(shown: &Shown<'_>, view: &View<'_>) -> String {
-    let key = |action| view.keys.way_to(action);
-    if let Some(shard) = shard_to_scan(shown, view.snapshot).filter(|_| !view.is_replay) {
-        match scan_of(view.snapshot, &shard).filter(|scan| !scan.state.has_ended()) {
-            Some(scan) => return format!("wait for the scan of {shard}: {}", progress_words(scan)),
-            None if shown.is_scan_awaited => return format!("wait for the scan of {shard} to begin"),
-            None if view.snapshot.scans_wanted.contains(&shard) => {
-                return format!("press {} to look for big keys on {shard}: it asks first", key(Action::Scan));
-            }
-            None => {}
-        }
+    if let Some(hint) = scan_first(shown, view) {
+        return hint;
     }
+    let key = |action| view.keys.way_to(action);
     format!(
         "press {} to answer with a note, or {} to skip with a reason: not all is seen",
         key(Action::Override),
