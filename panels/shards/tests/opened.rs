@@ -69,7 +69,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     seen      all 2 nodes answer us, and the node that was asked for the cluster's
               shape calls them online
     commands  get 1.8 % of the time at 1400/s
-    lines 6 to 11 of 25   pagedown: further   pageup: back
+    lines 6 to 11 of 24   pagedown: further   pageup: back
     "#);
     insta::assert_snapshot!(stage.drawn(160, 40), @r#"
     ! suspect redis/features#2: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.6 ms
@@ -96,10 +96,10 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     evidence  redis.net.output 23.9 MB/s, limit 17.5 MB/s, declared 25 MB/s          X firing  slow-to-answer: answers in 41 ms, its peers in 0.6 ms
               redis.answer_time 41 ms, its peers 0.6 ms                              X firing  big-key: user:profile:8812 holds 1.8 MB, critical
               redis.cpu.main_thread 5 %                                              ? unknown co-located-keys: user:profile:8812 is big; no hot key is known
-              bytes of user:profile:8812 1.8 MB, limit 524 kB                        ? unknown expiry-forecast: nobody sampled when its keys expire
-    big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or    o clear   node-unreachable, fork-stall, expiry-herd, shard-saturated,
-              go on, x: end                                                                    shard-hot, slow-commands, hot-key, memory-high, evicting,
-              1.8 MB user:profile:8812 string, slot 9                                          connections-high, replication-broken
+              bytes of user:profile:8812 1.8 MB, limit 524 kB                        o clear   node-unreachable, fork-stall, expiry-herd, shard-saturated,
+    big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or              shard-hot, slow-commands, hot-key, memory-high, evicting,
+              go on, x: end                                                                    connections-high, replication-broken
+              1.8 MB user:profile:8812 string, slot 9
     hot keys  not searched for
     seen      all 2 nodes answer us, and the node that was asked for the cluster's
               shape calls them online

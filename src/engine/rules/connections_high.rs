@@ -17,9 +17,9 @@ pub(super) static RULE: Rule = Rule {
     id: "connections-high",
     title: "a Redis node takes no more connections, or soon will not",
     doc: "Connections were refused in the last minute, or Headwater itself was told 'max number of clients \
-          reached': both convict, also where no shard is known yet because nobody was let in. At least 80 % of maxclients in use is a suspect, and so are new connections at \
-          three times the usual rate and at least 20 a second, which cost the thread time and are mostly clients \
-          that gave up waiting and came again. All kinds are counted, replicas and the cluster's own too, because \
+          reached': both convict, also where no shard is known yet because nobody was let in. At least 80 % of \
+          maxclients in use is a suspect, and so are new connections at three times the usual rate and at least 20 a \
+          second, which cost the thread time and are mostly clients that gave up waiting and came again. All kinds are counted, replicas and the cluster's own too, because \
           the limit is on their sum. Headwater keeps its connections open, so it still sees a node that is full.",
     next: "see who holds them (CLIENT LIST by name and address), close what idles, and raise maxclients if the host \
            allows as many files",
