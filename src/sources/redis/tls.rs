@@ -43,10 +43,9 @@ impl Tls {
                 })?)
             }
         };
-        let checks: Arc<dyn ServerCertVerifier> = match &verifier {
-            Some(verifier) => verifier.clone(),
-            None => Arc::new(AcceptAny(provider.clone())),
-        };
+        let accepted =
+            verifier.clone().map_or(Accepted::Anyone, |verifier| Accepted::Named { verifier, other: None });
+        let checks = Arc::new(Checks { accepted, provider: provider.clone() });
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| tls_trouble(format!("TLS cannot be set up: {error}")))?
@@ -92,8 +91,9 @@ impl Tls {
             _ => (own, other),
         };
         let mut config = (*self.config).clone();
-        let either = OrName { verifier: verifier.clone(), other };
-        config.dangerous().set_certificate_verifier(Arc::new(either));
+        let accepted = Accepted::Named { verifier: verifier.clone(), other: Some(other) };
+        let provider = self.config.crypto_provider().clone();
+        config.dangerous().set_certificate_verifier(Arc::new(Checks { accepted, provider }));
         Ok((TlsConnector::from(Arc::new(config)), asked))
     }
 }
@@ -182,53 +182,23 @@ pub(super) fn tls_trouble(message: String) -> Trouble {
     Trouble::broken(FaultKind::Tls, message)
 }
 
-/// Accepts every certificate, checking only that the handshake is sound.
+/// Whose certificates are accepted.
 #[derive(Debug)]
-struct AcceptAny(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AcceptAny {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
+enum Accepted {
+    /// Anybody's: only that the handshake is sound is checked.
+    Anyone,
+    /// Those that an authority has signed for the node's own name, or for another one that all of them may have.
+    Named { verifier: Arc<WebPkiServerVerifier>, other: Option<ServerName<'static>> },
 }
 
-/// Accepts a certificate for a node's own name, and one for another name that all of them may have.
+/// Checks certificates and handshakes.
 #[derive(Debug)]
-struct OrName {
-    verifier: Arc<WebPkiServerVerifier>,
-    other: ServerName<'static>,
+struct Checks {
+    accepted: Accepted,
+    provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for OrName {
+impl ServerCertVerifier for Checks {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -237,9 +207,15 @@ impl ServerCertVerifier for OrName {
         stapled: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        let Accepted::Named { verifier, other } = &self.accepted else {
+            return Ok(ServerCertVerified::assertion());
+        };
         let verify =
-            |name: &ServerName<'_>| self.verifier.verify_server_cert(certificate, chain, name, stapled, now);
-        verify(name).or_else(|error| verify(&self.other).map_err(|_| error))
+            |name: &ServerName<'_>| verifier.verify_server_cert(certificate, chain, name, stapled, now);
+        match other {
+            Some(other) => verify(name).or_else(|error| verify(other).map_err(|_| error)),
+            None => verify(name),
+        }
     }
 
     fn verify_tls12_signature(
@@ -248,7 +224,7 @@ impl ServerCertVerifier for OrName {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signed)
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -257,10 +233,10 @@ impl ServerCertVerifier for OrName {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signed)
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
