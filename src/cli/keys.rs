@@ -1,6 +1,7 @@
 //! `headwater keys`: where keys live, which are big, which are hot, and when they expire.
 
 mod big;
+mod following;
 mod heard;
 mod hot;
 mod place;

@@ -10,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use headwater_engine::Subject;
 use headwater_engine::reading::{Event, HotSearch, KeyMethod, MethodOffer, ScanState};
 
+use super::following::Following;
 use super::scanning::is_shard;
 use super::watched::{Turns, Watched};
 use super::{KeysFormat, answer, at_most};
@@ -195,26 +196,9 @@ async fn search_by(
     let mut progress = SearchProgress::default();
     progress.started(shard, method);
     let mut newest = None;
-    let mut ended = std::pin::pin!(interrupted());
-    let mut was_interrupted = false;
-    let mut task = handle.task;
-    loop {
-        let reading = tokio::select! {
-            biased;
-            () = &mut ended => {
-                if was_interrupted {
-                    break;
-                }
-                was_interrupted = true;
-                ended.set(interrupted());
-                handle.cancel.cancel();
-                continue;
-            }
-            // What the search has told comes before the news that it is over.
-            reading = watched.readings.recv() => reading,
-            _ = &mut task => break,
-        };
-        let Some(reading) = reading else { break };
+    let mut following = Following::new(interrupted);
+    following.add(handle);
+    while let Some(reading) = following.next(watched).await {
         passive.take(&reading);
         for event in reading.events {
             let Event::HotSearch(search) = event else { continue };
@@ -227,7 +211,7 @@ async fn search_by(
             break;
         }
     }
-    (newest, was_interrupted)
+    (newest, following.was_interrupted())
 }
 
 fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> Layout {

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use futures::stream::{FuturesUnordered, StreamExt};
 use headwater_engine::metric::Unit;
 use headwater_engine::reading::{Event, Scan, ScanState};
 use headwater_engine::{Subject, quantity};
-use tokio_util::sync::CancellationToken;
 
+use super::following::Following;
 use super::heard::Heard;
 use super::watched::{Turns, Watched};
 use crate::app::scan_progress::{ScanProgress, cost_line, scan_line};
@@ -128,52 +127,29 @@ async fn scan_shards<F: Future<Output = ()>>(
     resume: bool,
     interruption: impl Fn() -> F,
 ) -> (Vec<Scan>, bool) {
+    let mut following = Following::new(interruption);
     let handles: Vec<_> = shards.iter().filter_map(|shard| watched.target.scan(shard, budget)).collect();
-    let (mut cancels, tasks): (Vec<_>, Vec<_>) =
-        handles.into_iter().map(|handle| (handle.cancel, handle.task)).unzip();
-    let count = tasks.len();
-    let mut tasks: FuturesUnordered<_> = tasks.into_iter().collect();
+    let count = handles.len();
+    handles.into_iter().for_each(|handle| following.add(handle));
     let mut latest: BTreeMap<Subject, Scan> = BTreeMap::new();
     let mut cut_at: BTreeMap<Subject, u64> = BTreeMap::new();
     let mut progress = ScanProgress::default();
-    let mut ended = std::pin::pin!(interruption());
-    let mut was_interrupted = false;
     while latest.values().filter(|scan| scan.state.has_ended()).count() < count {
-        let reading = tokio::select! {
-            biased;
-            () = &mut ended => {
-                if was_interrupted {
-                    break;
-                }
-                was_interrupted = true;
-                ended.set(interruption());
-                cancels.iter().for_each(CancellationToken::cancel);
-                continue;
-            }
-            // What the scans have told comes before the news that they are over.
-            reading = watched.readings.recv() => reading,
-            over = tasks.next() => match over {
-                Some(_) => continue,
-                // A scan whose task has died tells nothing more.
-                None => break,
-            },
-        };
-        let Some(reading) = reading else { break };
+        let Some(reading) = following.next(watched).await else { break };
         watched.heard.take(&reading);
         for event in reading.events {
             let Event::Scan(mut scan) = event else { continue };
             let has_come_further =
                 || cut_at.get(&scan.shard).map_or(scan.scanned > 0, |before| scan.scanned > *before);
             if resume
-                && !was_interrupted
+                && !following.was_interrupted()
                 && matches!(scan.state, ScanState::Stopped(_))
                 && has_come_further()
                 && let Some(handle) = watched.target.resume(&scan.shard, budget)
             {
                 say(format_args!("{}: it goes on from there", scan_line(&scan)));
                 cut_at.insert(scan.shard.clone(), scan.scanned);
-                cancels.push(handle.cancel);
-                tasks.push(handle.task);
+                following.add(handle);
                 scan.state = ScanState::Running;
             } else if let Some(line) = progress.line(&scan) {
                 say(line);
@@ -181,7 +157,7 @@ async fn scan_shards<F: Future<Output = ()>>(
             latest.insert(scan.shard.clone(), scan);
         }
     }
-    (latest.into_values().collect(), was_interrupted)
+    (latest.into_values().collect(), following.was_interrupted())
 }
 
 #[cfg(test)]
