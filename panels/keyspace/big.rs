@@ -230,8 +230,8 @@ fn not_scanned(looked: &Looked<'_>) -> String {
 fn free(looked: &Looked<'_>) -> Vec<String> {
     let mut free = vec![];
     free.extend(sizes::biggest_words(looked));
-    let own = |(node, one): &&(Subject, LargeCommand)| looked.includes(node) && !one.excluded;
-    let logged = looked.snapshot().large_commands.iter().filter(own).count();
+    let commands = looked.snapshot().large_commands.iter();
+    let logged = commands.filter(|(node, one)| looked.includes(node) && !one.excluded).count();
     if logged > 0 {
         free.push(format!("free: {logged} large commands that the server logged itself (COMMANDLOG)"));
     }

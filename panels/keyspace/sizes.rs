@@ -83,7 +83,7 @@ fn counted<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Subject, &'a Ke
     let snapshot: &'a Snapshot = looked.snapshot();
     let of = looked.of;
     let known: BTreeMap<&Subject, &KeySizes> =
-        snapshot.key_sizes.iter().map(|(node, sizes)| (node, sizes)).collect();
+        snapshot.key_sizes.iter().map(|(node, sizes)| (node, &**sizes)).collect();
     let shards = snapshot.topologies.iter().flat_map(|topology| &topology.shards);
     shards.filter(move |shard| of.is_none_or(|of| *of == shard.subject)).filter_map(move |shard| {
         let sizes = |node: &Subject| known.get(node).copied();

@@ -58,11 +58,11 @@ pub struct Snapshot {
     /// When each of them last told anything, in the same order.
     pub searched_at: Vec<Moment>,
     /// How many keys of which size each node has that counts them.
-    pub key_sizes: Vec<(Subject, KeySizes)>,
+    pub key_sizes: Vec<(Subject, Arc<KeySizes>)>,
     /// Commands with large requests or replies, with the node that logged each.
-    pub large_commands: Vec<(Subject, LargeCommand)>,
+    pub large_commands: Vec<(Subject, Arc<LargeCommand>)>,
     /// What each node of a cluster last said of the whole, with when.
-    pub views: Vec<(Moment, ClusterView)>,
+    pub views: Vec<(Moment, Arc<ClusterView>)>,
     /// How long calls of commands took lately, node by node; nothing in a snapshot that was gone back to.
     pub command_times: Arc<[CommandTime]>,
     /// Newest entries of all slow logs with the node they came from, newest first.
@@ -172,13 +172,13 @@ impl Snapshot {
     pub fn views_of(&self, cluster: &Subject) -> Vec<&ClusterView> {
         let well: BTreeSet<&Subject> =
             self.sources.iter().filter(|state| state.fault.is_none()).map(|state| &state.source).collect();
-        let holds = |(at, view): &&(Moment, ClusterView)| {
+        let holds = |(at, view): &&(Moment, Arc<ClusterView>)| {
             cluster.contains(&view.node)
                 && view.is_fresh(*at, self.at)
                 && well.contains(&view.node)
                 && self.present(&view.node, REDIS_ANSWER_TIME, None).is_some()
         };
-        self.views.iter().filter(holds).map(|(_, view)| view).collect()
+        self.views.iter().filter(holds).map(|(_, view)| &**view).collect()
     }
 
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.

@@ -37,7 +37,7 @@ pub struct World {
     /// What is known of keys.
     keyspace: Keyspace,
     /// The newest view of each node of a cluster.
-    views: BTreeMap<Subject, (Moment, ClusterView)>,
+    views: BTreeMap<Subject, (Moment, Arc<ClusterView>)>,
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
     /// The calls that each import knows.
@@ -135,10 +135,10 @@ impl World {
             Event::SlowCommand(command) => self.slow.take(source, command, clocks_apart_ms),
             Event::Scan(scan) => self.keyspace.take_scan(at, scan),
             Event::HotSearch(search) => self.keyspace.take_search(at, search),
-            Event::KeySizes(sizes) => self.keyspace.take_sizes(source, at, sizes),
+            Event::KeySizes(sizes) => self.keyspace.take_sizes(source, sizes),
             Event::LargeCommand(command) => self.keyspace.take_large(source, command, clocks_apart_ms),
             Event::ClusterView(view) => {
-                self.views.insert(view.node.clone(), (at, view.clone()));
+                self.views.insert(view.node.clone(), (at, Arc::new(view.clone())));
             }
             Event::Offers(offers) => {
                 if let Some(state) = self.sources.get_mut(source) {
@@ -244,12 +244,12 @@ impl World {
 
     /// What each node of a deployment says of the whole, with when it said so; a node that says nothing any more keeps
     /// its last word until it leaves the deployment.
-    pub fn views(&self, cluster: &Subject) -> impl Iterator<Item = &(Moment, ClusterView)> {
+    pub fn views(&self, cluster: &Subject) -> impl Iterator<Item = &(Moment, Arc<ClusterView>)> {
         cluster.within(&self.views).map(|(_, view)| view)
     }
 
     /// What each node of every deployment says of the whole.
-    pub fn all_views(&self) -> impl Iterator<Item = &(Moment, ClusterView)> {
+    pub fn all_views(&self) -> impl Iterator<Item = &(Moment, Arc<ClusterView>)> {
         self.views.values()
     }
 

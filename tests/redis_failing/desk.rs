@@ -92,7 +92,7 @@ pub(crate) fn answering(snapshot: &Snapshot) -> usize {
 
 /// The newest view of a node.
 pub(crate) fn view_of<'a>(snapshot: &'a Snapshot, node: &Subject) -> Option<&'a ClusterView> {
-    snapshot.views.iter().map(|(_, view)| view).find(|view| view.node == *node)
+    snapshot.views.iter().map(|(_, view)| &**view).find(|view| view.node == *node)
 }
 
 /// A source's present fault.

@@ -1,6 +1,7 @@
 //! What the nodes of a cluster say of it, as far as it still holds.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::metric::REDIS_ANSWER_TIME;
 use crate::reading::ClusterView;
@@ -11,8 +12,8 @@ use crate::time::Moment;
 
 /// The views that still hold, each with its moment: of nodes that answer, and not older than three rounds. The last
 /// word of a node that is gone is no view of the present.
-pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Moment, ClusterView)> {
-    let holds = |(at, view): &&(Moment, ClusterView)| {
+pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Moment, Arc<ClusterView>)> {
+    let holds = |(at, view): &&(Moment, Arc<ClusterView>)| {
         let answers = scene.world.source(&view.node).is_some_and(|state| state.fault.is_none());
         answers && scene.latest(&view.node, REDIS_ANSWER_TIME).is_some() && view.is_fresh(*at, scene.now)
     };
@@ -24,7 +25,7 @@ pub(super) fn views<'a>(scene: &'a Scene<'_>, cluster: &Subject) -> Vec<&'a (Mom
 pub(super) fn too_few(
     scene: &Scene<'_>,
     cluster: &Subject,
-    views: &[&(Moment, ClusterView)],
+    views: &[&(Moment, Arc<ClusterView>)],
 ) -> Option<String> {
     let seen: BTreeSet<&Subject> = views.iter().map(|(_, view)| &view.node).collect();
     let nodes = scene.world.shards(cluster).iter().flat_map(|shard| &shard.nodes);
@@ -43,7 +44,7 @@ pub(super) fn is_clustered(scene: &Scene<'_>, cluster: &Subject) -> bool {
 }
 
 /// What is being moved: `slot 100 moves to 10.0.1.1:6379`, or nothing.
-pub(super) fn moving(views: &[&(Moment, ClusterView)]) -> Option<String> {
+pub(super) fn moving(views: &[&(Moment, Arc<ClusterView>)]) -> Option<String> {
     let out =
         views.iter().flat_map(|(_, view)| &view.migrating).map(|(slot, to)| (*slot, format!("to {to}")));
     let into = views
@@ -61,7 +62,7 @@ pub(super) fn moving(views: &[&(Moment, ClusterView)]) -> Option<String> {
 }
 
 /// The slots that any view says are being moved, in order.
-pub(super) fn slots_on_the_move(views: &[&(Moment, ClusterView)]) -> Vec<u16> {
+pub(super) fn slots_on_the_move(views: &[&(Moment, Arc<ClusterView>)]) -> Vec<u16> {
     let moves = views.iter().flat_map(|(_, view)| view.migrating.iter().chain(&view.importing));
     let slots: BTreeSet<u16> = moves.map(|(slot, _)| *slot).collect();
     slots.into_iter().collect()

@@ -118,7 +118,7 @@ const COUNTED: usize = 32;
 fn by_views(scene: &Scene<'_>, node: &Subject, health: Option<NodeHealth>) -> Option<String> {
     let views = views(scene, &node.component_of());
     let others = views.iter().map(|(_, view)| view).filter(|view| view.node != *node);
-    let others: Vec<&ClusterView> = others.take(COUNTED).collect();
+    let others: Vec<&ClusterView> = others.take(COUNTED).map(|view| &**view).collect();
     let address = node.address()?;
     let names = |list: &[RemoteText]| list.iter().any(|named| named.as_str() == address);
     let failed = others.iter().filter(|view| names(&view.failed)).count();

@@ -1,5 +1,7 @@
 //! A part of the keys has no node that serves it.
 
+use std::sync::Arc;
+
 use super::cluster_views::{count, is_clustered, moving, share, shown, too_few, views};
 use super::rising::errors;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
@@ -93,7 +95,7 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
 }
 
 fn uncovered(
-    views: &[&(Moment, ClusterView)],
+    views: &[&(Moment, Arc<ClusterView>)],
     (at, view): (Moment, &ClusterView),
     refusals: Option<&Refusals>,
 ) -> Judgement {

@@ -1,6 +1,7 @@
 //! The nodes of a cluster disagree on who owns what.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::cluster_views::{
     common, count, is_clustered, moving, shown, slots_on_the_move, too_few, views, without,
@@ -43,7 +44,7 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
-type View = (Moment, ClusterView);
+type View = (Moment, Arc<ClusterView>);
 
 fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
     let views = views(scene, cluster);
@@ -83,7 +84,7 @@ fn two_owners(views: &[&View], on_the_move: &[u16]) -> Option<Breach> {
     // Of a thousand nodes few pairs lie over each other: in the order of their slots only neighbours can.
     let own = |view: &ClusterView| without(&view.own, on_the_move);
     let mut owned: Vec<((u16, u16), &ClusterView)> =
-        views.iter().flat_map(|(_, view)| own(view).into_iter().map(move |range| (range, view))).collect();
+        views.iter().flat_map(|(_, view)| own(view).into_iter().map(move |range| (range, &**view))).collect();
     owned.sort_by_key(|(range, _)| *range);
     let mut reaches: Option<((u16, u16), &ClusterView)> = None;
     for (range, view) in owned {
@@ -137,7 +138,7 @@ fn other_owners(views: &[&View]) -> Option<Breach> {
 fn knows_less(views: &[&View]) -> Option<Breach> {
     let most = views.iter().map(|(_, view)| view.known).max()?;
     let few: Vec<&ClusterView> =
-        views.iter().map(|(_, view)| view).filter(|view| view.known < most).collect();
+        views.iter().map(|(_, view)| &**view).filter(|view| view.known < most).collect();
     if let Some(least) = few.iter().map(|view| view.known).min() {
         return Some(lesser(
             format!(
@@ -152,7 +153,7 @@ fn knows_less(views: &[&View]) -> Option<Breach> {
     }
     let newest = views.iter().map(|(_, view)| view.epoch).max()?;
     let old: Vec<&ClusterView> =
-        views.iter().map(|(_, view)| view).filter(|view| view.epoch < newest).collect();
+        views.iter().map(|(_, view)| &**view).filter(|view| view.epoch < newest).collect();
     let oldest = old.iter().map(|view| view.epoch).min()?;
     Some(lesser(
         format!(

@@ -1,6 +1,7 @@
 //! What is known of keys: scans, searches, sizes, and large commands.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::slow_log::SAME_ENTRY_MS;
@@ -21,10 +22,10 @@ pub struct Keyspace {
     scans: BTreeMap<Subject, (Moment, Scan)>,
     /// The newest search of each shard and way.
     searches: BTreeMap<(Subject, KeyMethod), (Moment, HotSearch)>,
-    /// How many keys of which size each node has.
-    sizes: BTreeMap<Subject, (Moment, KeySizes)>,
+    /// How many keys of which size each node has; shared with snapshots, as are large commands.
+    sizes: BTreeMap<Subject, Arc<KeySizes>>,
     /// The newest large commands of each node, oldest first.
-    large: BTreeMap<Subject, VecDeque<LargeCommand>>,
+    large: BTreeMap<Subject, VecDeque<Arc<LargeCommand>>>,
 }
 
 impl Keyspace {
@@ -49,8 +50,8 @@ impl Keyspace {
         self.searches.insert((search.shard.clone(), search.method), (at, search.clone()));
     }
 
-    pub(super) fn take_sizes(&mut self, node: &Subject, at: Moment, sizes: &KeySizes) {
-        self.sizes.insert(node.clone(), (at, sizes.clone()));
+    pub(super) fn take_sizes(&mut self, node: &Subject, sizes: &KeySizes) {
+        self.sizes.insert(node.clone(), Arc::new(sizes.clone()));
     }
 
     pub(super) fn take_large(&mut self, node: &Subject, command: &LargeCommand, clocks_apart_ms: i64) {
@@ -62,7 +63,7 @@ impl Keyspace {
         }) {
             return;
         }
-        kept.push_back(LargeCommand { at, ..command.clone() });
+        kept.push_back(Arc::new(LargeCommand { at, ..command.clone() }));
         if kept.len() > LARGE_KEPT {
             kept.pop_front();
         }
@@ -110,23 +111,23 @@ impl Keyspace {
 
     /// How many keys of which size a node has.
     pub fn sizes(&self, node: &Subject) -> Option<&KeySizes> {
-        self.sizes.get(node).map(|(_, sizes)| sizes)
+        self.sizes.get(node).map(|sizes| &**sizes)
     }
 
     /// How many keys of which size every node that says so has.
-    pub fn all_sizes(&self) -> impl Iterator<Item = (&Subject, &KeySizes)> {
-        self.sizes.iter().map(|(node, (_, sizes))| (node, sizes))
+    pub fn all_sizes(&self) -> impl Iterator<Item = (&Subject, &Arc<KeySizes>)> {
+        self.sizes.iter()
     }
 
     /// The large commands of a subject's nodes, oldest first of each node, by the observer's clock.
     pub fn large(&self, subject: &Subject) -> impl Iterator<Item = (&Subject, &LargeCommand)> {
         subject
             .within(&self.large)
-            .flat_map(|(node, commands)| commands.iter().map(move |command| (node, command)))
+            .flat_map(|(node, commands)| commands.iter().map(move |command| (node, &**command)))
     }
 
     /// The large commands of every node.
-    pub fn all_large(&self) -> impl Iterator<Item = (&Subject, &LargeCommand)> {
+    pub fn all_large(&self) -> impl Iterator<Item = (&Subject, &Arc<LargeCommand>)> {
         self.large.iter().flat_map(|(node, commands)| commands.iter().map(move |command| (node, command)))
     }
 }
