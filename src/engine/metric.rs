@@ -26,6 +26,12 @@ pub enum Unit {
     Count,
     /// Seconds since the Unix epoch.
     UnixSeconds,
+    /// Degrees Celsius.
+    Celsius,
+    /// Watts.
+    Watts,
+    /// Cycles a second.
+    Hertz,
 }
 
 /// How a metric arrives.
@@ -244,6 +250,20 @@ metrics! {
     ERRORS "service.errors" Counter PerSecond High "requests that ended in an error, an abort or a refusal"
     CACHE_MISSES "service.cache.misses" Counter PerSecond High "look-ups in a cache that the service itself counted as misses, late answers included"
     IN_FLIGHT "service.requests.active" Gauge Count High "requests being answered"
+    REQUEST_MAX "http.server.request.duration.max" Gauge Seconds High "longest time to answer a request in the last minutes, as the server keeps it where it has no buckets"
+    REQUEST_MEAN "http.server.request.duration.mean" Gauge Seconds High "mean time to answer its last requests, as the server itself computes it"
+    ABORTED "service.requests.aborted" Counter PerSecond High "requests whose caller went away before the answer"
+    READY "service.ready" Gauge Ratio Low "1 while the service calls itself ready"
+    INSTANCES "service.instances" Gauge Count Neither "instances that should run (part = deployment or model)"
+    INSTANCES_READY "service.instances.ready" Gauge Count Low "instances that run and are ready (part = deployment or model)"
+    CACHE_LOOKUPS "service.cache.lookups" Counter PerSecond Neither "look-ups in a cache of the service (part = cache)"
+    CACHE_HITS "service.cache.hits" Counter PerSecond Neither "look-ups in a cache of the service that found something (part = cache)"
+    RETRIES "service.retries" Counter PerSecond High "attempts towards others after a first one failed, as whoever retries counts them"
+    BREAKER_OPEN "service.breaker.open" Gauge Ratio High "1 while a circuit breaker (part = its name) lets nothing through, 0.5 while it tries"
+    BREAKER_REFUSED "service.breaker.refused" Counter PerSecond High "calls that an open circuit breaker (part = its name) refused"
+    WORKERS_BUSY "service.workers.busy" Gauge Count High "threads or workers that answer requests"
+    WORKERS_MAX "service.workers.max" Gauge Count Neither "threads or workers that may answer requests"
+    GC_PAUSE "service.gc.pause" Histogram Seconds High "pauses for garbage collection"
     DB_DURATION "db.client.operation.duration" Histogram Seconds High "time of a data store's operation as its client sees it (part = operation)"
     POOL_PENDING "db.client.connection.pending_requests" Gauge Count High "threads or tasks waiting for a pooled connection"
     POOL_USED "db.client.connection.count" Gauge Count High "pooled connections in use"
@@ -258,15 +278,66 @@ metrics! {
     QUEUE_CAPACITY "queue.capacity" Gauge Count Neither "places in the queue"
     QUEUE_WAIT "queue.wait" Histogram Seconds High "time a request waited in the queue"
     QUEUE_REJECTED "queue.rejected" Counter PerSecond High "requests refused because the queue was full"
+    QUEUE_WAITING_WHY "queue.waiting.reason" Gauge Count High "requests that wait for one reason (part = reason)"
+    BATCH_MAX "queue.batch_size.max" Gauge Count Neither "requests that a batch may hold"
     BATCH_SIZE "queue.batch_size" Histogram Count Neither "requests in one batch"
     KV_USAGE "gen_ai.kv_cache.usage" Gauge Ratio High "share of the KV cache in use"
     PREEMPTIONS "gen_ai.preemptions" Counter PerSecond High "requests pushed out of a batch for want of KV cache"
+    PREFILL_DURATION "gen_ai.server.prefill.duration" Histogram Seconds High "time to read a prompt, the queue left out"
+    DECODE_DURATION "gen_ai.server.decode.duration" Histogram Seconds High "time from a request's first token to its last"
+    STEP_TOKENS "gen_ai.step.tokens" Histogram Count Neither "tokens in one step of the engine"
+    TOKENS_IN "gen_ai.tokens.input" Counter PerSecond Neither "tokens of prompts read"
+    TOKENS_OUT "gen_ai.tokens.output" Counter PerSecond Neither "tokens generated"
+    PREFIX_LOOKUPS "gen_ai.prefix_cache.lookups" Counter PerSecond Neither "tokens or blocks looked up in the prefix cache"
+    PREFIX_HITS "gen_ai.prefix_cache.hits" Counter PerSecond Neither "tokens or blocks found in the prefix cache"
 
     // Whoever calls.
     CLIENT_ORIGINALS "client.requests" Counter PerSecond Neither "original requests, before retries"
     CLIENT_ATTEMPTS "client.attempts" Counter PerSecond Neither "attempts, retries included"
     CLIENT_SUCCESSES "client.successes" Counter PerSecond Low "original requests that were answered well"
+    CLIENT_ABORTED "client.requests.aborted" Counter PerSecond High "original requests whose caller stopped waiting"
+    CLIENT_TIMEOUT "client.timeout" Gauge Seconds Neither "how long the caller waits for an answer"
     CLIENT_DURATION "http.client.request.duration" Histogram Seconds High "time of a request as its caller sees it"
+
+    // A gateway, and what it sees of the upstreams behind it (part = upstream: a cluster, a pool or one address).
+    GATEWAY_CONNECTIONS "gateway.connections" Gauge Count High "connections of callers"
+    GATEWAY_REFUSED "gateway.requests.refused" Counter PerSecond High "requests that the gateway itself refused because a limit was reached"
+    UPSTREAM_REQUESTS "gateway.upstream.requests" Counter PerSecond Neither "attempts sent to an upstream (part = upstream)"
+    UPSTREAM_ERRORS "gateway.upstream.errors" Counter PerSecond High "attempts at an upstream (part = upstream) that failed, time-outs included"
+    UPSTREAM_TIMEOUTS "gateway.upstream.timeouts" Counter PerSecond High "attempts at an upstream (part = upstream) that the gateway gave up waiting for"
+    UPSTREAM_RETRIES "gateway.upstream.retries" Counter PerSecond High "attempts at an upstream (part = upstream) that repeat a failed one"
+    UPSTREAM_DURATION "gateway.upstream.duration" Histogram Seconds High "time of an attempt at an upstream (part = upstream)"
+    UPSTREAM_MEAN "gateway.upstream.duration.mean" Gauge Seconds High "mean time of the last attempts at an upstream (part = upstream), as the gateway computes it"
+    UPSTREAM_ACTIVE "gateway.upstream.active" Gauge Count High "attempts under way at an upstream (part = upstream)"
+    UPSTREAM_PENDING "gateway.upstream.pending" Gauge Count High "requests that wait for a connection to an upstream (part = upstream)"
+    UPSTREAM_CONNECTED "gateway.upstream.connections.opened" Counter PerSecond High "connections opened to an upstream (part = upstream)"
+    UPSTREAM_CONNECT_FAILED "gateway.upstream.connections.failed" Counter PerSecond High "connections to an upstream (part = upstream) that failed"
+    UPSTREAM_TIMEOUT "gateway.upstream.timeout" Gauge Seconds Neither "how long the gateway waits for an upstream (part = upstream)"
+    UPSTREAM_MEMBERS "gateway.upstream.members" Gauge Count Neither "members of an upstream (part = upstream)"
+    UPSTREAM_HEALTHY "gateway.upstream.members.healthy" Gauge Count Low "members of an upstream (part = upstream) that get requests"
+    UPSTREAM_EJECTED "gateway.upstream.ejected" Gauge Count High "members of an upstream (part = upstream) that are taken out, 1 or 0 where the upstream is one address"
+    UPSTREAM_EJECTIONS "gateway.upstream.ejections" Counter PerSecond High "times that members of an upstream (part = upstream) were taken out"
+    UPSTREAM_READY "gateway.upstream.ready" Gauge Ratio Low "1 where the last readiness check of an upstream (part = upstream) went well"
+
+    // What Headwater's own probes of an address see.
+    PROBE_TIME "probe.duration" Gauge Seconds High "time of one phase of our own request (part = dns, connect, tls, first_byte or total)"
+    PROBE_OK "probe.ok" Gauge Ratio Low "1 where our own request was answered as it should be"
+    PROBE_STATUS "probe.status" Gauge Count Neither "HTTP status of the answer to our own request"
+    PROBE_TTFT "probe.time_to_first_token" Gauge Seconds High "time to the first token of our own small completion"
+
+    // What log files tell.
+    LOG_REQUESTS "log.requests" Counter PerSecond Neither "requests in an access log (part = route)"
+    LOG_REPEATED "log.requests.repeated" Counter PerSecond High "requests in an access log (part = route) whose id was there within the last 30 s"
+    LOG_MATCHES "log.matches" Counter PerSecond High "lines of a log that a pattern (part = its name) fits"
+
+    // A message log and what is made of it.
+    CONSUMER_LAG "kafka.consumer.lag" Gauge Count High "messages that a consumer group has not read yet (part = topic)"
+    CONSUMER_LAG_TIME "kafka.consumer.lag_time" Gauge Seconds High "age of the oldest message that a consumer group has not read (part = topic)"
+    CHECKPOINT_DURATION "pipeline.checkpoint.duration" Gauge Seconds High "duration of the last checkpoint (part = job)"
+    CHECKPOINT_FAILURES "pipeline.checkpoint.failures" Counter PerSecond High "checkpoints that failed (part = job)"
+    BACK_PRESSURE "pipeline.back_pressure" Gauge Ratio High "share of time in which a task (part = task) could not pass its output on"
+    EVENT_LAG "pipeline.event_lag" Gauge Seconds High "age of the events that a pipeline passes on (part = operator)"
+    FEATURE_AGE "pipeline.feature_age" Gauge Seconds High "age of the newest features that were written (part = feature set)"
 
     // The way from a caller to a callee, as traces show it: subjects edge/CALLER>CALLEE.
     EDGE_REQUESTS "edge.requests" Counter PerSecond Neither "requests from one component to another"
@@ -277,6 +348,34 @@ metrics! {
     // Hardware.
     GPU_UTILIZATION "gpu.utilization" Gauge Ratio Neither "share of time with a kernel running"
     GPU_MEMORY "gpu.memory.used" Gauge Bytes High "device memory in use"
+    GPU_MEMORY_MAX "gpu.memory.max" Gauge Bytes Neither "device memory that there is"
+    GPU_MEMORY_BUSY "gpu.memory.bandwidth" Gauge Ratio High "share of time or cycles in which device memory was read or written"
+    GPU_TEMPERATURE "gpu.temperature" Gauge Celsius High "temperature of the chip"
+    GPU_POWER "gpu.power" Gauge Watts Neither "power drawn"
+    GPU_POWER_MAX "gpu.power.max" Gauge Watts Neither "power limit in force"
+    GPU_CLOCK "gpu.clock.sm" Gauge Hertz Low "clock of the multiprocessors"
+    GPU_THROTTLED "gpu.throttled" Counter Ratio High "share of time slowed down for one reason (part = reason)"
+    GPU_XID "gpu.xid" Gauge Count High "code of the last XID event, 0 when there was none"
+    GPU_ECC "gpu.ecc.errors" Counter PerSecond High "memory errors of one kind (part = corrected or uncorrected)"
+    GPU_REMAP "gpu.rows.remap_failed" Gauge Ratio High "1 where a bad memory row could not be replaced"
+    GPU_PCIE_REPLAYS "gpu.pcie.replays" Counter PerSecond High "transfers over PCIe that were repeated"
+
+    // A machine or a container.
+    HOST_CPU "host.cpu.time" Counter Ratio High "cores used (part = mode, idle left out)"
+    HOST_CPUS "host.cpus" Gauge Count Neither "cores that there are"
+    HOST_RUNNABLE "host.run_queue" Gauge Count High "tasks that run or want to"
+    HOST_LOAD "host.load" Gauge Count High "load average over one minute"
+    HOST_SWITCHES "host.context_switches" Counter PerSecond High "context switches"
+    HOST_THROTTLED "host.cpu.throttled" Counter Ratio High "share of time in which a limit held tasks back (part = container)"
+    HOST_MEMORY_AVAILABLE "host.memory.available" Gauge Bytes Low "memory that can still be had"
+    HOST_MEMORY_MAX "host.memory.max" Gauge Bytes Neither "memory that there is"
+    HOST_NET_IN "host.net.input" Counter BytesPerSecond High "bytes received over the network"
+    HOST_NET_OUT "host.net.output" Counter BytesPerSecond High "bytes sent over the network"
+    HOST_RETRANSMITS "host.net.retransmits" Counter PerSecond High "TCP segments sent again"
+    HOST_DISK_BUSY "host.disk.busy" Counter Ratio High "share of time with a request under way (part = device)"
+    CONTAINER_CPU "container.cpu.time" Counter Ratio High "cores used by a container (part = container)"
+    CONTAINER_MEMORY "container.memory.usage" Gauge Bytes High "memory that a container cannot give back (part = container)"
+    CONTAINER_RESTARTS "container.restarts" Counter PerSecond High "restarts of a container (part = container)"
 
     // Any process, and Headwater itself.
     PROCESS_START "process.start_time" Gauge UnixSeconds Neither "when the process started"

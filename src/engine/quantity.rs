@@ -20,6 +20,9 @@ pub fn show(value: f64, unit: Unit) -> String {
         Unit::PerSecond => scaled(value, COUNTS) + "/s",
         Unit::Count => scaled(value, COUNTS),
         Unit::UnixSeconds => Moment((value * 1_000.0) as i64).clock() + " UTC",
+        Unit::Celsius => digits(value, 0) + " °C",
+        Unit::Watts => digits(value, 0) + " W",
+        Unit::Hertz => scaled(value, HERTZ),
     }
 }
 
@@ -59,6 +62,7 @@ static SECONDS: &[Step] = &[
     step(1e-4, 1e-3, " ms"),
     step(0.0, 1e-6, " µs"),
 ];
+static HERTZ: &[Step] = &[step(1e9, 1e9, " GHz"), step(1e6, 1e6, " MHz"), step(0.0, 1.0, " Hz")];
 static COUNTS: &[Step] =
     &[step(1e9, 1e9, " G"), step(1e6, 1e6, " M"), step(1e5, 1e3, " k"), step(0.0, 1.0, "")];
 
@@ -145,6 +149,10 @@ mod tests {
             (-0.000_001, Unit::Count, "0"),
             (-0.041, Unit::Seconds, "-41 ms"),
             (50_815.0, Unit::UnixSeconds, "14:06:55 UTC"),
+            (64.0, Unit::Celsius, "64 °C"),
+            (699.6, Unit::Watts, "700 W"),
+            (1.98e9, Unit::Hertz, "1.98 GHz"),
+            (345e6, Unit::Hertz, "345 MHz"),
             (f64::NAN, Unit::Seconds, "not a number"),
             (f64::INFINITY, Unit::Bytes, "unlimited"),
         ] {

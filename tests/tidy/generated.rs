@@ -114,6 +114,9 @@ fn unit_words(unit: Unit) -> &'static str {
         Unit::Seconds => "seconds",
         Unit::PerSecond => "per second",
         Unit::Count => "count",
+        Unit::Celsius => "degrees Celsius",
+        Unit::Watts => "watts",
+        Unit::Hertz => "hertz",
         Unit::UnixSeconds => "seconds since 1970",
     }
 }

@@ -71,6 +71,9 @@ static SPOKEN: &[Spoken] = &[
     spoken(Unit::Seconds, "in seconds", "'5 ms' or '2 s'"),
     spoken(Unit::PerSecond, "so many a second", "'3/s' or '1.5k/s'"),
     spoken(Unit::Count, "a plain number", "'3' or '1.5k'"),
+    spoken(Unit::Celsius, "in degrees", "'80'"),
+    spoken(Unit::Watts, "in watts", "'300'"),
+    spoken(Unit::Hertz, "in cycles a second", "'1.5G'"),
     spoken(Unit::UnixSeconds, "a time of day in UTC", "'14:06' or '14:06:55'"),
 ];
 
@@ -143,7 +146,7 @@ fn fitting(
         // People say "20 MB" of a rate as well.
         Unit::BytesPerSecond => matches!(measure, Measure::Bytes | Measure::Things),
         Unit::PerSecond => measure == Measure::Things,
-        Unit::Count => measure == Measure::Things && !is_rate,
+        Unit::Count | Unit::Celsius | Unit::Watts | Unit::Hertz => measure == Measure::Things && !is_rate,
         Unit::UnixSeconds => false,
     };
     if fits {

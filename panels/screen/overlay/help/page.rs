@@ -204,6 +204,9 @@ fn example(unit: Unit) -> &'static str {
         Unit::Seconds => "such as 40 ms",
         Unit::PerSecond => "such as 100/s",
         Unit::Count => "such as 1000",
+        Unit::Celsius => "such as 80",
+        Unit::Watts => "such as 300",
+        Unit::Hertz => "such as 1.5G",
         Unit::UnixSeconds => "such as 14:06",
     }
 }
