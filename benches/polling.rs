@@ -2,7 +2,8 @@
 //! server in the same run, by the server's own count.
 //!
 //! The exporter is Debian's (`apt-get install prometheus-redis-exporter`, 1.45); without it the table says so and has
-//! our rows alone. Ours are asked once a second, as they are in use, so that what is asked seldom has its share.
+//! our rows alone. Ours are asked once a second, as they are in use, so that what is asked seldom has its share. Each server
+//! is measured while it serves, as in use, and once while it idles: then both pay for cold caches first of all.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is run for")]
 
@@ -10,6 +11,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use headwater::sources::Outlet;
@@ -21,6 +24,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Looks of ours and scrapes that are counted, one a second; enough for everything that is asked every ten seconds to come often.
 const LOOKS: usize = 40;
+
+/// What the traffic of a server that serves consists of; neither we nor the exporter send it.
+const SERVED: &str = "get";
+
+/// The pause between two commands of that traffic: some hundred a second, far below what the server can do.
+const PAUSE: Duration = Duration::from_millis(2);
 
 const EXPORTER: &str = "prometheus-redis-exporter";
 
@@ -37,10 +46,45 @@ fn main() {
     println!("|---|---|---|---|---|");
     for release in ServerRelease::ALL {
         let server = Server::start_release(release, &[]);
+        if release == ServerRelease::ALL[0] {
+            compare(&format!("{}, idle", release.name()), &server, has_exporter);
+        }
+        let _traffic = Traffic::start(&server);
         compare(release.name(), &server, has_exporter);
     }
     let cluster = Cluster::start(3, 1);
+    let _traffic = Traffic::start(&cluster.primaries[0]);
     compare("the installed Redis, a cluster of six", &cluster.primaries[0], has_exporter);
+}
+
+/// Somebody who reads all the time, until the value is dropped.
+struct Traffic {
+    ends: Arc<AtomicBool>,
+    reader: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Traffic {
+    fn start(server: &Server) -> Self {
+        let mut connection = server.connect().expect("the server is there");
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let reader = std::thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                // A cluster refuses a key of another node, which costs it as much.
+                let _ = redis::cmd(SERVED).arg("k").query::<redis::Value>(&mut connection);
+                std::thread::sleep(PAUSE);
+            }
+        });
+        Self { ends, reader: Some(reader) }
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        // A reader that panicked has ended as well.
+        let _ = self.reader.take().map(std::thread::JoinHandle::join);
+    }
 }
 
 fn compare(name: &str, server: &Server, has_exporter: bool) {
@@ -75,7 +119,7 @@ impl Spent {
     fn between(before: &Counts, after: &Counts, counting: f64, looks: usize) -> Self {
         let looks = looks as f64;
         let mut commands = BTreeMap::new();
-        for (command, (calls, usec)) in after {
+        for (command, (calls, usec)) in after.iter().filter(|(command, _)| *command != SERVED) {
             let (calls_before, usec_before) = before.get(command).copied().unwrap_or_default();
             let (mut calls, mut usec) = (calls - calls_before, usec - usec_before);
             if command == "info" {

@@ -92,7 +92,7 @@ async fn one_seed(scenario: &'static Scenario, seed: u64) -> Vec<String> {
     // The condition waited for is the fault's age itself.
     tokio::time::sleep_until((injection.at + INTO_THE_INCIDENT).into()).await;
     // MONITOR is asked for here only, so that both are seen: a hot key that is likely, and its name.
-    let late = &["--for", "8s", "--allow-monitor", "2s"];
+    let late = &["--for", "8s", "--allow-monitor", "1s"];
     let late = triage(config, folder.path().join("late.rec"), late).await;
     let early = early.await.expect("the first triage runs");
     lab.stop().await.expect("the lab ends");

@@ -33,7 +33,8 @@ pub(super) static RULE: Rule = Rule {
           many as the next. A search that gives shares says so: a second of MONITOR counts operations, HOTKEYS and \
           CLUSTER SLOT-STATS count CPU and bytes, and then it is said of which. Where only a slot is known, the slot and \
           its keys are named. Without such a search a hot key is likely where the shard has too much to do and gets at \
-          least twice the commands of the others, of the same kinds, or twice their CPU or bytes and nothing big: then \
+          least one and a half times the commands of the others, of the same kinds, or twice their CPU or bytes and \
+          nothing big: then \
           the gentlest way that this server offers to name the key is said with its cost, and nobody is convicted. Another \
           mix of commands speaks for the commands. OBJECT FREQ tells keys that are read often and not their share.",
     next: "keep the key in the memory of its readers for 30 s; then write it as copies that are read by chance. More \
@@ -70,10 +71,17 @@ pub(super) static RULE: Rule = Rule {
                    must also be above half of the limit, and no key is called hot only from twice as many on",
         },
         Threshold {
+            // Even keys on few shards lie within a tenth of each other; a full link holds back what a hot key would add.
             name: "skew",
-            default: 2.0,
+            default: 1.5,
             unit: Unit::Ratio,
             help: "multiple of the others' commands a second that makes a hot key likely",
+        },
+        Threshold {
+            name: "heavier",
+            default: 2.0,
+            unit: Unit::Ratio,
+            help: "multiple of the others' CPU or bytes that makes a hot key likely where nothing is big",
         },
         Threshold {
             name: "mix",

@@ -49,7 +49,7 @@ pub(super) fn likely(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>, so
         format!("{} the commands of the others, of the same kinds", times(skew))
     } else {
         // Where all shards have as much to do, more load explains it.
-        let more = heavier(scene, shard).filter(|(ratio, _)| *ratio >= limits.of("skew"));
+        let more = heavier(scene, shard).filter(|(ratio, _)| *ratio >= limits.of("heavier"));
         let Some((ratio, word)) = more else {
             return Judgement::Unknown(format!(
                 "{so_far}it has as much to do as the others, with as many commands: nothing speaks for one key; {way}"
