@@ -10,7 +10,7 @@ use crate::findings::Finding;
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Verdict};
-use crate::rules::{HOT_KEY, Nature, RULES};
+use crate::rules::{HOT_KEY, Nature, RULES, hot_key_is_named};
 use crate::scene::Scene;
 use crate::subject::Subject;
 
@@ -145,10 +145,10 @@ fn suspect(
         add_keys(&mut keys, &other.keys);
     }
     let mut sentence = breach.sentence.clone();
-    // A key that is likely and has no name yet is what to look for next: evidence alone would not say so.
+    // A key that is likely and that no share names yet is what to look for next: evidence alone would not say so.
     let nameless =
-        absorbed.iter().filter(|other| other.rule.id == HOT_KEY).filter_map(|other| other.breach.as_ref());
-    for likely in nameless.filter(|likely| likely.keys.is_empty()) {
+        absorbed.iter().filter(|other| other.rule.id == HOT_KEY && !hot_key_is_named(scene, &other.subject));
+    for likely in nameless.filter_map(|other| other.breach.as_ref()) {
         sentence.push_str("; ");
         sentence.push_str(&likely.sentence);
     }
