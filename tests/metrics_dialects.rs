@@ -2,7 +2,9 @@
 
 use headwater::sources::metrics::dialect::{Dialects, Example, SubjectRole};
 use headwater::sources::metrics::exposition::decode;
-use headwater::sources::metrics::mapping::{MOST_FREE_SERIES, MOST_PARTS, Mapper, Mapping, Target, explain};
+use headwater::sources::metrics::mapping::{
+    MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper, Mapping, Target, explain,
+};
 use headwater_engine::Subject;
 use headwater_engine::metric::{self, Metric, MetricName};
 use headwater_engine::reading::Value;
@@ -45,13 +47,11 @@ fn expected(example: &Example) -> Vec<String> {
         .expect
         .iter()
         .map(|row| {
-            let subject = target().subject(row.subject).clone();
             let part = row.part.as_deref().unwrap_or("");
-            if row.subject == SubjectRole::Edge {
-                let way = format!("edge/{part}");
-                return line(&way, &row.metric, "", row.value, row.sum, row.bounds.clone());
-            }
-            line(subject.as_str(), &row.metric, part, row.value, row.sum, row.bounds.clone())
+            let named = row.of.as_ref().zip(row.subject.kind());
+            let named = named.map(|(name, kind)| format!("{}/{name}", kind.word()));
+            let subject = named.unwrap_or_else(|| target().subject(row.subject).as_str().to_owned());
+            line(&subject, &row.metric, part, row.value, row.sum, row.bounds.clone())
         })
         .collect();
     lines.sort();
@@ -254,6 +254,71 @@ fn a_row_that_adds_counts_one_family_of_its_own_on_top() {
         explain(dialects, &page, &mapping)[1].fates,
         ["is added to service.errors (dialect own), which a family that goes first gives"]
     );
+}
+
+#[test]
+fn labels_name_subjects_where_the_dialect_says_so() {
+    let rows = "[subject.gpu]\nname = \"{Hostname|hostname|@host}:{gpu}\"\n\
+                [subject.host]\nname = \"{@name|nodename|@host}\"\nfrom = \"uname_info\"\n\
+                [[row]]\nfamilies = [\"busy\"]\nmetric = \"gpu.utilization\"\nsubject = \"gpu\"\n\
+                [[row]]\nfamilies = [\"load\"]\nmetric = \"host.load\"\nsubject = \"host\"\n\
+                [[row]]\nfamilies = [\"disk\"]\nmetric = \"host.disk.busy\"\nsubject = \"host\"\npart = \"{ns}/{dev}\"\n";
+    let dialects: &'static Dialects = Box::leak(Box::new(dialect(rows).unwrap()));
+    let text = "# TYPE busy gauge\nbusy{Hostname=\"a\",gpu=\"0\"} 1\nbusy{gpu=\"1\"} 2\nbusy{Hostname=\"a\"} 3\n\
+                # TYPE load gauge\nload 4\n\
+                # TYPE disk counter\ndisk{ns=\"x\",dev=\"sda\"} 5\ndisk{dev=\"sdb\"} 6\n";
+    let named = "# TYPE uname_info gauge\nuname_info{nodename=\"node-7\"} 1\n";
+    let subjects = |component: &str, text: &str| {
+        let target = Target::new(&component.parse().unwrap(), "10.0.0.5:9400");
+        let mapping = Mapper::new(dialects, target, None).map(&decode(text.as_bytes(), None));
+        let known = mapping.samples.iter().filter(|sample| matches!(sample.metric, MetricName::Known(_)));
+        known
+            .map(|sample| {
+                format!("{}[{}]", sample.subject, sample.part.as_ref().map_or("", |part| part.as_str()))
+            })
+            .collect::<Vec<_>>()
+    };
+    let gpus = ["gpu/a:0[]", "gpu/10.0.0.5:1[]"];
+    assert_eq!(
+        subjects("service/x", &format!("{text}{named}")),
+        [&gpus[..], &["host/node-7[]", "host/node-7[x/sda]"]].concat()
+    );
+    assert_eq!(
+        subjects("host/mine", &format!("{text}{named}")),
+        [&gpus[..], &["host/mine[]", "host/mine[x/sda]"]].concat()
+    );
+    assert_eq!(
+        subjects("service/x", text),
+        [&gpus[..], &["host/10.0.0.5[]", "host/10.0.0.5[x/sda]"]].concat()
+    );
+}
+
+#[test]
+fn named_subjects_are_bounded_and_those_left_out_are_counted() {
+    let rows = "[subject.kafka]\nname = \"{group}\"\n\
+                [[row]]\nfamilies = [\"lag\"]\nmetric = \"kafka.consumer.lag\"\nsubject = \"kafka\"\npart = \"topic\"\n";
+    let dialects: &'static Dialects = Box::leak(Box::new(dialect(rows).unwrap()));
+    let series: String = (0..MOST_NAMED + 7)
+        .map(|n| format!("lag{{group=\"g{n}\",topic=\"a\"}} {n}\nlag{{group=\"g{n}\",topic=\"b\"}} {n}\n"))
+        .collect();
+    let page = format!("# TYPE lag gauge\n{series}");
+    let mapping = Mapper::new(dialects, target(), None).map(&decode(page.as_bytes(), None));
+    assert_eq!((mapping.samples.len(), mapping.left_out), (2 * MOST_NAMED, 14));
+}
+
+#[test]
+fn a_subject_that_nothing_names_is_an_error_that_says_what_to_write() {
+    let row = "[[row]]\nfamilies = [\"a\"]\nmetric = \"edge.requests\"\nsubject = \"edge\"\n";
+    let own = "[[row]]\nfamilies = [\"a\"]\nmetric = \"gpu.xid\"\nsubject = \"gpu\"\n";
+    for (rows, part) in [
+        (row.to_owned(), "subject 'edge' is missing"),
+        (format!("[subject.edge]\nname = \"x\"\n{row}"), "needs 'caller' and 'callee'"),
+        (format!("[subject.gpu]\ncaller = \"x\"\n{own}"), "needs 'caller' and 'callee'"),
+        (format!("[subject.itself]\nname = \"x\"\n{own}"), "is the target"),
+    ] {
+        let error = dialect(&rows).map(|_| ()).unwrap_err();
+        assert!(error.contains("own.toml") && error.contains(part), "{error}");
+    }
 }
 
 #[test]

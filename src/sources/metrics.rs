@@ -161,7 +161,7 @@ impl MetricsSource {
             .transpose()?;
         let target = Target::new(&spec.component()?, address.host_and_port());
         Ok(Self {
-            subject: target.subject(SubjectRole::Itself).clone(),
+            subject: target.subject(SubjectRole::Itself),
             fetcher: Fetcher::new(address.clone(), spec)?,
             reader: Arc::new(Mutex::new(PageReader::new(address, Mapper::new(dialects, target, only)))),
         })

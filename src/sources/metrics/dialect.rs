@@ -7,18 +7,19 @@
 //! `add = true`: such a row adds its count to what an earlier row has given, because it counts what that one cannot
 //! see.
 
-mod edge;
+mod naming;
 mod pattern;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
+use headwater_engine::Kind;
 use headwater_engine::metric::{Form, Metric};
 use serde::Deserialize;
 use thiserror::Error;
 
-pub(super) use edge::Ends;
-pub(super) use pattern::{LabelFilter, Labels};
+pub(super) use naming::{Asked, Naming, PartName};
+pub(super) use pattern::LabelFilter;
 pub use pattern::{Pattern, key_of};
 
 include!(concat!(env!("OUT_DIR"), "/dialect_files.rs"));
@@ -49,8 +50,8 @@ pub struct Dialect {
     pub examples: Vec<Example>,
     /// Series with such a label belong to somebody else.
     pub(super) foreign: LabelFilter,
-    /// Which labels name the two ends of a way.
-    pub(super) ends: Option<Ends>,
+    /// Which labels name the subjects of a role; those of other roles are the target's own.
+    pub(super) names: BTreeMap<SubjectRole, Naming>,
 }
 
 /// One mapping of a dialect.
@@ -74,7 +75,7 @@ pub struct Row {
     pub sentinels: Vec<f64>,
     /// What a value is multiplied with to be in the metric's unit.
     pub scale: f64,
-    pub(super) part: Option<Labels>,
+    pub(super) part: Option<PartName>,
     /// Whether a series without the label of a part is about the whole, instead of not being meant.
     pub(super) takes_unnamed: bool,
     pub(super) only: LabelFilter,
@@ -82,7 +83,7 @@ pub struct Row {
 }
 
 /// What a row's numbers are about, as seen from the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SubjectRole {
     /// The target itself.
@@ -94,8 +95,36 @@ pub enum SubjectRole {
     Gpu,
     /// The caller that it is.
     Client,
+    /// The gateway that it is.
+    Gateway,
+    /// The Redis node that it tells of.
+    Redis,
+    /// A consumer group of a message log.
+    Kafka,
+    /// A data pipeline.
+    Pipeline,
+    /// The machine that it runs on or tells of.
+    Host,
     /// The way between a caller and a callee, which the labels of each series name.
     Edge,
+}
+
+impl SubjectRole {
+    /// The kind of its subjects; `None` for the target itself, whose kind the configuration says.
+    pub fn kind(self) -> Option<Kind> {
+        Some(match self {
+            Self::Itself => return None,
+            Self::Queue => Kind::Queue,
+            Self::Gpu => Kind::Gpu,
+            Self::Client => Kind::Client,
+            Self::Gateway => Kind::Gateway,
+            Self::Redis => Kind::Redis,
+            Self::Kafka => Kind::Kafka,
+            Self::Pipeline => Kind::Pipeline,
+            Self::Host => Kind::Host,
+            Self::Edge => Kind::Edge,
+        })
+    }
 }
 
 /// Which number of a family a row takes.
@@ -143,7 +172,9 @@ pub struct Expected {
     /// What it is about.
     #[serde(default)]
     pub subject: SubjectRole,
-    /// Its part; of a way, its two ends.
+    /// The subject's name where labels name it: what stands after `kind/`.
+    pub of: Option<String>,
+    /// Its part.
     pub part: Option<String>,
     /// The value of a gauge or counter; of a histogram, the number of events.
     pub value: f64,
@@ -190,7 +221,8 @@ struct DialectFile {
     unless: BTreeMap<String, String>,
     #[serde(default)]
     ignore: Vec<String>,
-    edge: Option<Ends>,
+    #[serde(default)]
+    subject: BTreeMap<SubjectRole, naming::NamingEntry>,
     row: Vec<RowEntry>,
     example: Vec<Example>,
 }
@@ -278,15 +310,22 @@ impl DialectFile {
         if self.example.is_empty() {
             return Err(wrong(file, "example", "", "is missing: a dialect shows what comes out of it"));
         }
-        if self.edge.is_none() && self.row.iter().any(|row| row.subject == SubjectRole::Edge) {
-            return Err(wrong(file, "edge", "", "is missing: say which labels name caller and callee"));
+        let has_ways = self.row.iter().any(|row| row.subject == SubjectRole::Edge);
+        if has_ways && !self.subject.contains_key(&SubjectRole::Edge) {
+            return Err(wrong(
+                file,
+                "subject",
+                "edge",
+                "is missing: say which labels name caller and callee",
+            ));
         }
+        let names = self.subject.into_iter().map(|(role, entry)| Ok((role, entry.check(file, role)?)));
         Ok(Dialect {
             evidence: patterns(&self.recognise.any),
             evidence_label: self.recognise.label,
             ignored: patterns(&self.ignore),
             foreign: LabelFilter::new(&self.unless),
-            ends: self.edge,
+            names: names.collect::<Result<_, _>>()?,
             rows: self.row.into_iter().map(|row| row.check(file)).collect::<Result<_, _>>()?,
             examples: self.example,
             id: self.id,
@@ -318,7 +357,7 @@ impl RowEntry {
             adds: self.add,
             sentinels: self.sentinels,
             scale: self.scale,
-            part: self.part.as_deref().map(Labels::new),
+            part: self.part.as_deref().map(PartName::new),
             takes_unnamed: self.unnamed,
             only: LabelFilter::new(&self.only),
             without: LabelFilter::new(&self.unless),

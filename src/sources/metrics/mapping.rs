@@ -11,7 +11,7 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use super::dialect::{Dialect, Dialects, Field, Pattern, SubjectRole, key_of};
+use super::dialect::{Asked, Dialect, Dialects, Field, Pattern, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
 
 pub use explain::{Explanation, explain};
@@ -22,6 +22,9 @@ pub const MOST_FREE_SERIES: usize = 200;
 /// The most parts (stages, operations) that one metric of a target may have.
 pub const MOST_PARTS: usize = 100;
 
+/// The most subjects of one role (GPUs, consumer groups) that the labels of one target's page may name.
+pub const MOST_NAMED: usize = 200;
+
 /// The most ways between components that one target may tell of.
 pub const MOST_WAYS: usize = 1_000;
 
@@ -29,31 +32,28 @@ pub const MOST_WAYS: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Target {
     itself: Subject,
-    queue: Subject,
-    gpu: Subject,
-    client: Subject,
+    asked: Asked,
+    address: String,
 }
 
 impl Target {
     /// The endpoint of a component at an address (host and port).
     pub fn new(component: &Subject, address: &str) -> Self {
-        let of = |kind| Subject::component(kind, component.name()).instance(address);
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         Self {
             itself: component.component_of().instance(address),
-            queue: of(Kind::Queue),
-            gpu: of(Kind::Gpu),
-            client: of(Kind::Client),
+            asked: Asked { component: component.component_of(), host: host.to_owned() },
+            address: address.to_owned(),
         }
     }
 
-    /// The subject of a row's numbers.
-    pub fn subject(&self, role: SubjectRole) -> &Subject {
-        match role {
+    /// The subject of a row's numbers where no label names it.
+    pub fn subject(&self, role: SubjectRole) -> Subject {
+        match role.kind() {
             // A way is named by its series; this is who tells of it.
-            SubjectRole::Itself | SubjectRole::Edge => &self.itself,
-            SubjectRole::Queue => &self.queue,
-            SubjectRole::Gpu => &self.gpu,
-            SubjectRole::Client => &self.client,
+            None | Some(Kind::Edge) => self.itself.clone(),
+            Some(kind) if kind == self.itself.kind() => self.itself.clone(),
+            Some(kind) => Subject::component(kind, self.itself.name()).instance(&self.address),
         }
     }
 }
@@ -128,6 +128,12 @@ impl<'p, 'a> Page<'p, 'a> {
                 .filter(|family| !self.samples[*family].is_empty() && pattern.fits(&self.keys[*family]))
                 .collect(),
         }
+    }
+
+    /// The labels of the first series of a family; none when the page has not got it.
+    fn first_labels(&self, family: &Pattern) -> &[Label<'_>] {
+        let first = self.matching(family).first().and_then(|family| self.samples[*family].first());
+        first.map_or(&[], |at| self.exposition.labels(&self.exposition.samples[*at as usize]))
     }
 
     fn shows(&self, dialect: &Dialect) -> bool {
@@ -228,22 +234,20 @@ impl Mapper {
                     Fate::SecondChoice(at)
                 } else {
                     taken.push(family);
-                    let collected = collect::collect(page, family, dialect, row);
+                    let collected = collect::collect(page, family, dialect, row, &self.target.asked);
                     mapping.left_out += collected.left_out;
-                    if collected.parts.is_empty() {
+                    if collected.series.is_empty() {
                         Fate::NothingFits(at)
                     } else {
                         has_found = true;
                         let is_new = given.insert(slot);
-                        for (part, value) in collected.parts {
-                            let way = part.as_deref().filter(|_| row.role == SubjectRole::Edge);
-                            let way: Option<Subject> = way.and_then(|way| way.parse().ok());
-                            let part = part.filter(|_| way.is_none());
+                        let own = self.target.subject(row.role);
+                        for taken in collected.series {
                             let sample = Sample {
-                                subject: way.unwrap_or_else(|| self.target.subject(row.role).clone()),
+                                subject: taken.subject.unwrap_or_else(|| own.clone()),
                                 metric: row.metric.into(),
-                                part: part.map(|part| RemoteText::new(&part)),
-                                value: self.share_bounds(value),
+                                part: taken.part.map(|part| RemoteText::new(&part)),
+                                value: self.share_bounds(taken.value),
                             };
                             if is_new || !add(&mut mapping.samples, &sample) {
                                 mapping.samples.push(sample);

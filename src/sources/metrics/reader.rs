@@ -9,7 +9,7 @@ use headwater_engine::{RemoteText, Subject};
 use super::dialect::SubjectRole;
 use super::exposition::{Exposition, decode};
 use super::fetch::{Address, Page};
-use super::mapping::{MOST_FREE_SERIES, MOST_PARTS, Mapper};
+use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
 
 /// What an endpoint's pages have shown so far.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct PageReader {
 
 impl PageReader {
     pub(super) fn new(address: Address, mapper: Mapper) -> Self {
-        let subject = mapper.target().subject(SubjectRole::Itself).clone();
+        let subject = mapper.target().subject(SubjectRole::Itself);
         Self { subject, address, mapper, bytes: 0, spoken: None, started: None, has_left_out: false }
     }
 
@@ -71,8 +71,8 @@ impl PageReader {
         match (had_left_out, self.has_left_out) {
             (false, true) => {
                 let why = format!(
-                    "{left_out} series were left out: a target may bring {MOST_FREE_SERIES} free metrics and \
-                     {MOST_PARTS} parts a metric"
+                    "{left_out} series were left out: a target may bring {MOST_FREE_SERIES} free metrics, \
+                     {MOST_PARTS} parts a metric and {MOST_NAMED} subjects that labels name"
                 );
                 Some(Event::Unavailable { what, why: RemoteText::new(&why) })
             }

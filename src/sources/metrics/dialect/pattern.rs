@@ -68,8 +68,12 @@ impl Labels {
     }
 
     pub(in crate::sources::metrics) fn of<'p>(&self, labels: &'p [Label<'_>]) -> Option<&'p str> {
-        let named = |name: &String| labels.iter().find(|label| is_same(&label.name, name));
-        self.0.iter().find_map(named).map(|label| &*label.value)
+        self.0.iter().find_map(|name| Self::one(labels, name))
+    }
+
+    /// The value of the label with this name.
+    pub(in crate::sources::metrics) fn one<'p>(labels: &'p [Label<'_>], name: &str) -> Option<&'p str> {
+        labels.iter().find(|label| is_same(&label.name, name)).map(|label| &*label.value)
     }
 }
 

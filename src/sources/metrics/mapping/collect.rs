@@ -3,25 +3,52 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use headwater_engine::Subject;
 use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::Form;
 use headwater_engine::reading::Value;
 
-use super::{MOST_PARTS, MOST_WAYS, Page};
-use crate::sources::metrics::dialect::{Aggregate, Dialect, Field, Row, SubjectRole};
+use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS, Page};
+use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Field, Naming, Row, SubjectRole};
 use crate::sources::metrics::exposition::{FamilyKind, Label, Role};
 
-/// The values by part, in the order in which the page first has them.
+/// The values by subject and part, in the order in which the page first has them.
 #[derive(Default)]
 pub(super) struct Collected {
-    pub(super) parts: Vec<(Option<String>, Value)>,
-    /// Series that were not used: parts beyond the limit, histograms with other buckets.
+    pub(super) series: Vec<Taken>,
+    /// Series that were not used: subjects and parts beyond the limits, histograms with other buckets.
     pub(super) left_out: usize,
 }
 
+/// One value with what it is about.
+pub(super) struct Taken<V = Value> {
+    /// The subject that labels name; `None` for the target's own.
+    pub(super) subject: Option<Subject>,
+    pub(super) part: Option<String>,
+    pub(super) value: V,
+}
+
 /// Takes what fits `row` from `family` and puts it together by part.
-pub(super) fn collect(page: &Page<'_, '_>, family: usize, dialect: &Dialect, row: &Row) -> Collected {
-    let mut collector = Collector { dialect, row, parts: vec![], left_out: 0, could_tell: false };
+pub(super) fn collect(
+    page: &Page<'_, '_>,
+    family: usize,
+    dialect: &Dialect,
+    row: &Row,
+    asked: &Asked,
+) -> Collected {
+    let naming = dialect.names.get(&row.role);
+    let elsewhere = naming.and_then(|naming| naming.from.as_ref());
+    let mut collector = Collector {
+        dialect,
+        row,
+        asked,
+        naming,
+        named_by: elsewhere.map(|family| page.first_labels(family)),
+        series: vec![],
+        subjects: 0,
+        left_out: 0,
+        could_tell: false,
+    };
     let samples = &page.samples[family];
     if page.exposition.families[family].kind == Some(FamilyKind::Histogram) {
         for series in page.exposition.histograms(samples) {
@@ -45,7 +72,13 @@ pub(super) fn collect(page: &Page<'_, '_>, family: usize, dialect: &Dialect, row
 struct Collector<'d> {
     dialect: &'d Dialect,
     row: &'d Row,
-    parts: Vec<(Option<String>, Option<Value>)>,
+    asked: &'d Asked,
+    naming: Option<&'d Naming>,
+    /// The labels that name the subject of every series, where those of the series do not.
+    named_by: Option<&'d [Label<'d>]>,
+    series: Vec<Taken<Option<Value>>>,
+    /// How many subjects the series are about.
+    subjects: usize,
     left_out: usize,
     could_tell: bool,
 }
@@ -103,44 +136,54 @@ impl Collector<'_> {
         self.row.only.all(labels)
     }
 
-    /// The place for a series' part: `None` beyond the limit, `Some(None)` when it is new.
+    /// The place for a series' subject and part: `None` beyond the limits, `Some(None)` when it is new.
     fn slot(&mut self, labels: &[Label<'_>]) -> Option<&mut Option<Value>> {
-        let is_way = self.row.role == SubjectRole::Edge;
-        let part = match (&self.row.part, &self.dialect.ends) {
-            (_, Some(ends)) if is_way => ends.way(labels).map(|way| Cow::Owned(way.as_str().to_owned())),
-            (Some(names), _) => names.of(labels).map(Cow::Borrowed),
-            (None, _) => None,
+        let subject = match self.naming {
+            Some(naming) => Some(naming.subject(self.named_by.unwrap_or(labels), self.asked)?),
+            None => None,
         };
-        let needs_name = is_way || (self.row.part.is_some() && !self.row.takes_unnamed);
-        if needs_name && part.is_none() {
+        let part = self.row.part.as_ref().and_then(|name| name.of(labels, self.asked));
+        if self.row.part.is_some() && !self.row.takes_unnamed && part.is_none() {
             return None;
         }
-        let most = if is_way { MOST_WAYS } else { MOST_PARTS };
-        let at = match self.parts.iter().position(|(known, _)| known.as_deref() == part.as_deref()) {
+        let known = |taken: &Taken<_>| taken.subject == subject && taken.part.as_deref() == part.as_deref();
+        let at = match self.series.iter().position(known) {
             Some(at) => at,
-            None if self.parts.len() == most => {
+            None if !self.has_room(subject.as_ref()) => {
                 self.left_out += 1;
                 return None;
             }
             None => {
-                self.parts.push((part.map(Cow::into_owned), None));
-                self.parts.len() - 1
+                self.series.push(Taken { subject, part: part.map(Cow::into_owned), value: None });
+                self.series.len() - 1
             }
         };
-        Some(&mut self.parts[at].1)
+        Some(&mut self.series[at].value)
+    }
+
+    /// Whether one more part of this subject may be taken.
+    fn has_room(&mut self, subject: Option<&Subject>) -> bool {
+        let parts = self.series.iter().filter(|taken| taken.subject.as_ref() == subject).count();
+        if parts > 0 || subject.is_none() {
+            return parts < MOST_PARTS;
+        }
+        let most = if self.row.role == SubjectRole::Edge { MOST_WAYS } else { MOST_NAMED };
+        self.subjects += 1;
+        self.subjects <= most
     }
 
     fn finish(self) -> Collected {
-        let Self { row, left_out, could_tell, .. } = self;
-        let mut parts: Vec<_> =
-            self.parts.into_iter().filter_map(|(part, value)| Some((part, value?))).collect();
+        let Self { row, naming, left_out, could_tell, .. } = self;
+        let has_value = |taken: Taken<Option<Value>>| {
+            Some(Taken { subject: taken.subject, part: taken.part, value: taken.value? })
+        };
+        let mut series: Vec<_> = self.series.into_iter().filter_map(has_value).collect();
         // Libraries create a series at its first event: no series of errors yet means none so far, as long as
         // the family has the label by which errors are told apart.
-        let is_total =
-            row.metric.row().form == Form::Counter && row.part.is_none() && row.role != SubjectRole::Edge;
-        if parts.is_empty() && is_total && could_tell && !row.only.is_empty() {
-            parts.push((None, Value::Counter(0.0)));
+        let is_total = row.metric.row().form == Form::Counter && row.part.is_none() && naming.is_none();
+        if series.is_empty() && is_total && could_tell && !row.only.is_empty() {
+            series.push(Taken { subject: None, part: None, value: Value::Counter(0.0) });
         }
-        Collected { parts, left_out }
+        Collected { series, left_out }
     }
 }

@@ -40,12 +40,11 @@ fn sentence(dialects: &Dialects, fate: Fate) -> String {
     let row = |at: RowAt| {
         let dialect = &dialects.list[at.dialect];
         let row = &dialect.rows[at.row];
-        let subject = match row.role {
-            SubjectRole::Itself => "",
-            SubjectRole::Queue => " of the queue",
-            SubjectRole::Gpu => " of the gpu",
-            SubjectRole::Client => " of the client",
-            SubjectRole::Edge => " of each way",
+        let subject = match row.role.kind() {
+            None => String::new(),
+            Some(_) if row.role == SubjectRole::Edge => " of each way".to_owned(),
+            Some(kind) if dialect.names.contains_key(&row.role) => format!(" of each {}", kind.word()),
+            Some(kind) => format!(" of the {}", kind.word()),
         };
         (format!("{}{subject}", row.metric.name()), &dialect.id)
     };
