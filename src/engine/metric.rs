@@ -317,6 +317,7 @@ metrics! {
     UPSTREAM_HEALTHY "gateway.upstream.members.healthy" Gauge Count Low "members of an upstream (part = upstream) that get requests"
     UPSTREAM_EJECTED "gateway.upstream.ejected" Gauge Count High "members of an upstream (part = upstream) that are taken out, 1 or 0 where the upstream is one address"
     UPSTREAM_EJECTIONS "gateway.upstream.ejections" Counter PerSecond High "times that members of an upstream (part = upstream) were taken out"
+    UPSTREAM_PANIC "gateway.upstream.panic" Counter PerSecond High "requests that were spread over all members of an upstream (part = upstream), sick ones too, because too few are healthy"
     UPSTREAM_READY "gateway.upstream.ready" Gauge Ratio Low "1 where the last readiness check of an upstream (part = upstream) went well"
 
     // What Headwater's own probes of an address see.
