@@ -262,7 +262,7 @@ fn labels_name_subjects_where_the_dialect_says_so() {
                 [subject.host]\nname = \"{@name|nodename|@host}\"\nfrom = \"uname_info\"\n\
                 [[row]]\nfamilies = [\"busy\"]\nmetric = \"gpu.utilization\"\nsubject = \"gpu\"\n\
                 [[row]]\nfamilies = [\"load\"]\nmetric = \"host.load\"\nsubject = \"host\"\n\
-                [[row]]\nfamilies = [\"disk\"]\nmetric = \"host.disk.busy\"\nsubject = \"host\"\npart = \"{ns}/{dev}\"\n";
+                [[row]]\nfamilies = [\"disk\"]\nmetric = \"host.disk.busy\"\nsubject = \"host\"\npart_text = \"{ns}/{dev}\"\n";
     let dialects: &'static Dialects = Box::leak(Box::new(dialect(rows).unwrap()));
     let text = "# TYPE busy gauge\nbusy{Hostname=\"a\",gpu=\"0\"} 1\nbusy{gpu=\"1\"} 2\nbusy{Hostname=\"a\"} 3\n\
                 # TYPE load gauge\nload 4\n\

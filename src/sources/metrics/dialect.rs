@@ -245,6 +245,7 @@ struct RowEntry {
     #[serde(default)]
     subject: SubjectRole,
     part: Option<String>,
+    part_text: Option<String>,
     #[serde(default)]
     unnamed: bool,
     #[serde(default, rename = "where")]
@@ -347,6 +348,14 @@ impl RowEntry {
         if self.add && metric.row().form != Form::Counter {
             return Err(wrong(file, "add", &self.metric, "is no count: only counts add up"));
         }
+        let part = match (self.part, self.part_text) {
+            (Some(labels), None) => Some(PartName::Label(pattern::Labels::new(&labels))),
+            (None, Some(text)) => Some(PartName::text(text)),
+            (None, None) => None,
+            (Some(part), Some(_)) => {
+                return Err(wrong(file, "part", &part, "stands beside 'part_text': keep one of them"));
+            }
+        };
         Ok(Row {
             families: patterns(&self.families),
             exceptions: patterns(&self.except),
@@ -357,7 +366,7 @@ impl RowEntry {
             adds: self.add,
             sentinels: self.sentinels,
             scale: self.scale,
-            part: self.part.as_deref().map(PartName::new),
+            part,
             takes_unnamed: self.unnamed,
             only: LabelFilter::new(&self.only),
             without: LabelFilter::new(&self.unless),

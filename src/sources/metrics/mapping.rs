@@ -11,7 +11,7 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use super::dialect::{Asked, Dialect, Dialects, Field, Pattern, SubjectRole, key_of};
+use super::dialect::{Asked, Dialect, Dialects, Field, PartName, Pattern, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
 
 pub use explain::{Explanation, explain};
@@ -100,6 +100,9 @@ pub struct RowAt {
     /// The place in [`Dialect::rows`].
     pub row: usize,
 }
+
+/// What one row at most may give: a metric of subjects of a role, of parts that are named in one way.
+type Slot = (SubjectRole, Metric, Option<&'static str>);
 
 /// A page with what is needed to look families up.
 struct Page<'p, 'a> {
@@ -214,7 +217,7 @@ impl Mapper {
         page: &Page<'_, '_>,
         place: usize,
         closed: &[bool],
-        given: &mut HashSet<(SubjectRole, Metric)>,
+        given: &mut HashSet<Slot>,
         mapping: &mut Mapping,
     ) -> Vec<usize> {
         let dialect = &self.dialects.list[place];
@@ -226,7 +229,7 @@ impl Mapper {
                 if closed[family] || row.exceptions.iter().any(|pattern| pattern.fits(&page.keys[family])) {
                     continue;
                 }
-                let slot = (row.role, row.metric);
+                let slot = (row.role, row.metric, row.part.as_ref().and_then(PartName::written));
                 let fate = if !accepts(row.metric, row.field, page.exposition.families[family].kind) {
                     Fate::WrongType(at)
                 } else if given.contains(&slot) && (has_found || !row.adds) {

@@ -115,13 +115,21 @@ impl Naming {
 pub(in crate::sources::metrics) enum PartName {
     /// The value of a label, whatever it is.
     Label(Labels),
-    /// A text with the values of several.
-    Text(Template),
+    /// A text, mostly with the values of labels in it.
+    Text { written: String, template: Template },
 }
 
 impl PartName {
-    pub(super) fn new(text: &str) -> Self {
-        if text.contains('{') { Self::Text(Template::new(text)) } else { Self::Label(Labels::new(text)) }
+    pub(super) fn text(written: String) -> Self {
+        Self::Text { template: Template::new(&written), written }
+    }
+
+    /// What tells the parts of this row from those of rows with another text.
+    pub(in crate::sources::metrics) fn written(&self) -> Option<&str> {
+        match self {
+            Self::Label(_) => None,
+            Self::Text { written, .. } => Some(written),
+        }
     }
 
     pub(in crate::sources::metrics) fn of<'p>(
@@ -131,7 +139,9 @@ impl PartName {
     ) -> Option<Cow<'p, str>> {
         match self {
             Self::Label(names) => names.of(labels).map(Cow::Borrowed),
-            Self::Text(text) => text.fill(labels, asked, asked.component.kind()).map(Cow::Owned),
+            Self::Text { template, .. } => {
+                template.fill(labels, asked, asked.component.kind()).map(Cow::Owned)
+            }
         }
     }
 }

@@ -96,10 +96,6 @@ impl LabelFilter {
         )
     }
 
-    pub(in crate::sources::metrics) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether every condition holds.
     pub(in crate::sources::metrics) fn all(&self, labels: &[Label<'_>]) -> bool {
         self.0.iter().all(|condition| holds(condition, labels))

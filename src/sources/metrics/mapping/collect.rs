@@ -47,7 +47,6 @@ pub(super) fn collect(
         series: vec![],
         subjects: 0,
         left_out: 0,
-        could_tell: false,
     };
     let samples = &page.samples[family];
     if page.exposition.families[family].kind == Some(FamilyKind::Histogram) {
@@ -69,6 +68,17 @@ pub(super) fn collect(
     collector.finish()
 }
 
+/// Whether a row means a series.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// Yes.
+    Meant,
+    /// No, but it has the labels by which those that are meant are told apart.
+    Other,
+    /// No.
+    Foreign,
+}
+
 struct Collector<'d> {
     dialect: &'d Dialect,
     row: &'d Row,
@@ -80,15 +90,26 @@ struct Collector<'d> {
     /// How many subjects the series are about.
     subjects: usize,
     left_out: usize,
-    could_tell: bool,
 }
 
 impl Collector<'_> {
     fn number(&mut self, labels: &[Label<'_>], value: f64) {
-        if !value.is_finite() || self.row.sentinels.contains(&value) || !self.wants(labels) {
+        let (aggregate, is_counter) = (self.row.aggregate, self.row.metric.row().form == Form::Counter);
+        if !value.is_finite() || self.row.sentinels.contains(&value) {
             return;
         }
-        let (aggregate, is_counter) = (self.row.aggregate, self.row.metric.row().form == Form::Counter);
+        match self.fit(labels) {
+            Fit::Meant => {}
+            // Libraries create a series at its first event, so that no series of errors yet means none so far where
+            // there is one with another value of the label by which errors are told apart.
+            Fit::Other if is_counter => {
+                if let Some(empty @ None) = self.slot(labels) {
+                    *empty = Some(Value::Counter(0.0));
+                }
+                return;
+            }
+            Fit::Other | Fit::Foreign => return,
+        }
         let value = value * self.row.scale;
         match self.slot(labels) {
             None => {}
@@ -107,7 +128,7 @@ impl Collector<'_> {
     }
 
     fn histogram(&mut self, labels: &[Label<'_>], mut histogram: Histogram) {
-        if !self.wants(labels) {
+        if self.fit(labels) != Fit::Meant {
             return;
         }
         if self.row.scale != 1.0 {
@@ -128,12 +149,16 @@ impl Collector<'_> {
         }
     }
 
-    fn wants(&mut self, labels: &[Label<'_>]) -> bool {
+    fn fit(&self, labels: &[Label<'_>]) -> Fit {
         if self.dialect.foreign.any(labels) || self.row.without.any(labels) {
-            return false;
+            Fit::Foreign
+        } else if self.row.only.all(labels) {
+            Fit::Meant
+        } else if self.row.only.can_tell(labels) {
+            Fit::Other
+        } else {
+            Fit::Foreign
         }
-        self.could_tell |= self.row.only.can_tell(labels);
-        self.row.only.all(labels)
     }
 
     /// The place for a series' subject and part: `None` beyond the limits, `Some(None)` when it is new.
@@ -173,17 +198,9 @@ impl Collector<'_> {
     }
 
     fn finish(self) -> Collected {
-        let Self { row, naming, left_out, could_tell, .. } = self;
         let has_value = |taken: Taken<Option<Value>>| {
             Some(Taken { subject: taken.subject, part: taken.part, value: taken.value? })
         };
-        let mut series: Vec<_> = self.series.into_iter().filter_map(has_value).collect();
-        // Libraries create a series at its first event: no series of errors yet means none so far, as long as
-        // the family has the label by which errors are told apart.
-        let is_total = row.metric.row().form == Form::Counter && row.part.is_none() && naming.is_none();
-        if series.is_empty() && is_total && could_tell && !row.only.is_empty() {
-            series.push(Taken { subject: None, part: None, value: Value::Counter(0.0) });
-        }
-        Collected { series, left_out }
+        Collected { series: self.series.into_iter().filter_map(has_value).collect(), left_out: self.left_out }
     }
 }
