@@ -322,10 +322,133 @@ fn a_subject_that_nothing_names_is_an_error_that_says_what_to_write() {
 }
 
 #[test]
-fn only_counts_may_add_up() {
-    let rows = "[[row]]\nfamilies = [\"a\"]\nmetric = \"queue.waiting\"\nadd = true\n";
-    let error = dialect(rows).map(|_| ()).unwrap_err();
-    assert!(error.contains("own.toml") && error.contains("add 'queue.waiting'"), "{error}");
+fn keys_that_make_no_sense_for_a_metric_are_named() {
+    for (metric, keys, part) in [
+        ("queue.wait", "add = true", "add 'queue.wait'"),
+        ("queue.waiting", "count = [\"b\"]", "count 'queue.waiting'"),
+        ("queue.wait", "over = [\"b\"]", "over 'queue.wait'"),
+        ("queue.waiting", "typed = [\"sum\"]", "typed 'sum'"),
+        ("queue.waiting", "range = [1.0, 0.0]", "range '[1, 0]'"),
+        ("queue.waiting", "codes = { up = 1.0 }", "codes 'up'"),
+    ] {
+        let rows = format!("[[row]]\nfamilies = [\"a\"]\nmetric = \"{metric}\"\n{keys}\n");
+        let error = dialect(&rows).map(|_| ()).unwrap_err();
+        assert!(error.contains("own.toml") && error.contains(part), "{error}");
+    }
+}
+
+/// What one row makes of a page: part, value, sum, one a sample.
+fn taken(row: &str, text: &str) -> Vec<(String, f64, Option<f64>)> {
+    let dialects: &'static Dialects = Box::leak(Box::new(dialect(&format!("[[row]]\n{row}")).unwrap()));
+    let mapping = Mapper::new(dialects, target(), None).map(&decode(text.as_bytes(), None));
+    let known = mapping.samples.iter().filter(|sample| matches!(sample.metric, MetricName::Known(_)));
+    known
+        .map(|sample| {
+            let part = sample.part.as_ref().map_or(String::new(), |part| part.as_str().to_owned());
+            match &sample.value {
+                Value::Gauge(value) | Value::Counter(value) => (part, *value, None),
+                Value::Histogram(h) => {
+                    assert!(h.bounds.is_empty() && h.counts.is_empty(), "{h:?}");
+                    (part, h.count, h.sum)
+                }
+            }
+        })
+        .collect()
+}
+
+fn one(value: f64, sum: Option<f64>) -> Vec<(String, f64, Option<f64>)> {
+    vec![(String::new(), value, sum)]
+}
+
+#[test]
+fn a_summary_has_a_count_and_a_sum_and_no_buckets() {
+    let row = "families = [\"took_us\"]\nmetric = \"queue.wait\"\nscale = 0.001\n";
+    let page = "# TYPE took_us summary\ntook_us{m=\"a\",quantile=\"0.99\"} 3\n\
+                took_us_sum{m=\"a\"} 8000\ntook_us_count{m=\"a\"} 4\n\
+                took_us_sum{m=\"b\"} 2000\ntook_us_count{m=\"b\"} 1\ntook_us_count{m=\"c\"} 9\n";
+    assert_eq!(taken(row, page), one(5.0, Some(10.0)));
+    assert_eq!(
+        taken("families = [\"took_us\"]\nmetric = \"service.requests\"\nfield = \"count\"\n", page),
+        one(14.0, None)
+    );
+    assert_eq!(
+        taken("families = [\"took_us\"]\nmetric = \"gen_ai.tokens.output\"\nfield = \"sum\"\n", page),
+        one(10_000.0, None)
+    );
+}
+
+#[test]
+fn buckets_go_before_a_summary_of_the_same_meaning() {
+    let summary = "# TYPE a_request_duration_seconds summary\na_request_duration_seconds_sum 1\na_request_duration_seconds_count 1\n";
+    let buckets = "# TYPE b_request_duration_seconds histogram\nb_request_duration_seconds_bucket{le=\"1\"} 7\nb_request_duration_seconds_count 7\n";
+    let lines = known(&map(&format!("{summary}{buckets}")));
+    assert!(lines.iter().any(|line| line.contains("http.server.request.duration[] = 7 ")), "{lines:?}");
+    let lines = known(&map(summary));
+    let mean = "http.server.request.duration[] = 1 sum Some(1.0) bounds Some([])";
+    assert!(lines.iter().any(|line| line.contains(mean)), "{lines:?}");
+}
+
+#[test]
+fn a_sum_finds_the_count_with_its_labels() {
+    let row = "families = [\"took_us\"]\nmetric = \"queue.wait\"\ncount = [\"done\"]\nscale = 1e-6\n";
+    let page = "# TYPE took_us counter\ntook_us{m=\"a\",v=\"1\"} 2000000\ntook_us{m=\"b\",v=\"1\"} 1000000\ntook_us{m=\"c\"} 5\n\
+                # TYPE done counter\ndone{v=\"1\",m=\"a\"} 3\ndone{m=\"b\",v=\"1\"} 4\ndone{m=\"d\"} 9\n";
+    assert_eq!(taken(row, page), one(7.0, Some(3.0)));
+    assert_eq!(taken(row, &page.replace("done", "other")), []);
+    // A gauge has no events that a sum could be of.
+    assert_eq!(taken(row, &page.replace("took_us counter", "took_us gauge")), []);
+}
+
+#[test]
+fn a_share_is_one_family_over_another() {
+    let row =
+        "families = [\"used\"]\nmetric = \"gen_ai.kv_cache.usage\"\nover = [\"most\"]\naggregate = \"max\"\n";
+    let page = "# TYPE used gauge\nused{e=\"0\"} 30\nused{e=\"1\"} 90\nused{e=\"2\"} 5\n\
+                # TYPE most gauge\nmost{e=\"0\"} 40\nmost{e=\"1\"} 180\nmost{e=\"2\"} 0\n";
+    assert_eq!(taken(row, page), one(0.75, None));
+}
+
+#[test]
+fn a_row_can_say_that_the_type_of_a_page_is_wrong() {
+    let row = "families = [\"hits\"]\nmetric = \"service.cache.hits\"\n";
+    let page = "# TYPE hits gauge\nhits 30\n";
+    assert_eq!(taken(row, page), []);
+    assert_eq!(taken(&format!("{row}typed = [\"gauge\"]\n"), page), one(30.0, None));
+}
+
+#[test]
+fn codes_states_and_ranges_say_what_a_number_means() {
+    let row = "families = [\"state\"]\nmetric = \"service.breaker.open\"\npart = \"name\"\n";
+    let page = "# TYPE state gauge\nstate{name=\"a\",state=\"open\"} 0\nstate{name=\"a\",state=\"half_open\"} 1\n\
+                state{name=\"b\",state=\"OPEN\"} 1\nstate{name=\"b\",state=\"closed\"} 0\n\
+                state{name=\"c\",state=\"closed\"} 1\nstate{name=\"d\"} 1\n";
+    let part = |part: &str, value| (part.to_owned(), value, None);
+    let states = "states = { label = \"state\", worth = { open = 1.0, half_open = 0.5 } }\n";
+    assert_eq!(taken(&format!("{row}{states}"), page), [part("a", 0.5), part("b", 1.0), part("c", 0.0)]);
+    let codes = "codes = { \"0\" = 1.0, \"2\" = 0.0 }\n";
+    let page = "# TYPE state gauge\nstate{name=\"a\"} 0\nstate{name=\"b\"} 2\nstate{name=\"c\"} 7\n";
+    assert_eq!(taken(&format!("{row}{codes}"), page), [part("a", 1.0), part("b", 0.0)]);
+    let range = "range = [0.0, 1e12]\n";
+    let page = "# TYPE state gauge\nstate{name=\"a\"} 9223372036854775794\nstate{name=\"b\"} -1\nstate{name=\"c\"} NaN\nstate{name=\"d\"} 3\n";
+    assert_eq!(taken(&format!("{row}{range}"), page), [part("d", 3.0)]);
+}
+
+#[test]
+fn ranks_that_repeat_one_number_count_once() {
+    let row = "families = [\"waiting\"]\nmetric = \"queue.waiting\"\nrepeated = \"tp_rank|pp_rank\"\nunless = { priority = \"*\" }\n";
+    let page = "# TYPE waiting gauge\nwaiting{dp_rank=\"0\",tp_rank=\"0\"} 5\nwaiting{dp_rank=\"0\",tp_rank=\"1\"} 6\n\
+                waiting{dp_rank=\"1\",tp_rank=\"0\",priority=\"\"} 10\nwaiting{dp_rank=\"1\",tp_rank=\"0\",priority=\"3\"} 10\n\
+                waiting{dp_rank=\"2\"} NaN\n";
+    assert_eq!(taken(row, page), one(16.0, None));
+}
+
+#[test]
+fn when_a_series_began_is_no_metric_but_a_count_of_created_things_is() {
+    let mapping = map(
+        "# TYPE things_created gauge\nthings_created 1.7e9\n# TYPE orders_created_total counter\norders_created_total 5\n",
+    );
+    let names: Vec<_> = mapping.samples.iter().map(|sample| sample.metric.as_str()).collect();
+    assert_eq!(names, ["orders_created_total"]);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Cumulative buckets at one moment: `counts[i]` events were at most `bounds[i]`.
+/// Cumulative buckets at one moment: `counts[i]` events were at most `bounds[i]`. Without bounds it is a count and a
+/// sum, as summaries have them: they give a mean and no percentile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Histogram {
@@ -90,6 +91,10 @@ impl Histogram {
             return None;
         }
         let sum = self.sum.zip(earlier.sum).map(|(now, then)| now - then);
+        // Without buckets only the sum is left to show a restart that has counted further already.
+        if self.bounds.is_empty() && sum.is_some_and(|sum| sum < 0.0) {
+            return None;
+        }
         Some(Self { bounds: Arc::clone(&self.bounds), counts, count: self.count - earlier.count, sum })
     }
 
@@ -162,6 +167,20 @@ mod tests {
         assert_eq!(histogram(&[1.0], &[2.0], 3.0).since(&then), None);
         assert_eq!(histogram(&[2.0], &[9.0], 12.0).since(&then), None);
         assert_eq!(histogram(&[1.0], &[9.0], 12.0).since(&then).unwrap().count, 3.0);
+    }
+
+    #[test]
+    fn without_buckets_there_is_a_mean_and_no_percentile() {
+        let whole = |count, sum| Histogram { sum: Some(sum), ..histogram(&[], &[], count) };
+        let gained = whole(30.0, 9.0).since(&whole(10.0, 4.0)).unwrap();
+        assert_eq!((gained.count, gained.mean(), gained.percentile(0.99)), (20.0, Some(0.25), None));
+        let mut both = whole(1.0, 1.0);
+        assert!(both.merge(&whole(3.0, 1.0)) && !both.merge(&histogram(&[1.0], &[1.0], 1.0)));
+        assert_eq!(both.mean(), Some(0.5));
+        // A restart that has counted further than before shows in its sum.
+        assert_eq!(whole(40.0, 2.0).since(&whole(10.0, 4.0)), None);
+        let text = serde_json::to_string(&gained).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), gained);
     }
 
     #[test]

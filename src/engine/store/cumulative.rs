@@ -117,6 +117,19 @@ mod tests {
     }
 
     #[test]
+    fn a_count_and_a_sum_without_buckets_give_means() {
+        let mut cumulative = Cumulative::default();
+        for second in 0..200_u32 {
+            let (count, sum) = (f64::from(second) * 10.0, Some(f64::from(second) * 2.0));
+            let whole = Arc::new(Histogram { bounds: [].into(), counts: [].into(), count, sum });
+            cumulative.push(Moment(i64::from(second) * 1_000), whole, false, CAPS);
+        }
+        let gained = cumulative.gained(Moment(150_000), Moment(180_000)).unwrap();
+        assert_eq!((gained.count, gained.mean(), gained.percentile(0.5)), (300.0, Some(0.2), None));
+        assert!(cumulative.bytes() > 0);
+    }
+
+    #[test]
     fn a_restart_voids_what_was_before() {
         let mut cumulative = Cumulative::default();
         cumulative.push(Moment(0), at_count(500.0), false, CAPS);

@@ -7,6 +7,7 @@
 //! `add = true`: such a row adds its count to what an earlier row has given, because it counts what that one cannot
 //! see.
 
+mod meaning;
 mod naming;
 mod pattern;
 
@@ -18,8 +19,11 @@ use headwater_engine::metric::{Form, Metric};
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::exposition::FamilyKind;
+
+pub(super) use meaning::Meaning;
 pub(super) use naming::{Asked, Naming, PartName};
-pub(super) use pattern::LabelFilter;
+pub(super) use pattern::{LabelFilter, Labels};
 pub use pattern::{Pattern, key_of};
 
 include!(concat!(env!("OUT_DIR"), "/dialect_files.rs"));
@@ -71,10 +75,18 @@ pub struct Row {
     pub aggregate: Aggregate,
     /// Whether its counts go on top of an earlier row's instead of giving way to it.
     pub adds: bool,
-    /// Values that mean "no value".
-    pub sentinels: Vec<f64>,
     /// What a value is multiplied with to be in the metric's unit.
     pub scale: f64,
+    /// Types that pages wrongly declare and that are taken all the same.
+    pub typed: Vec<FamilyKind>,
+    /// The families of which one completes each value, by equal labels: the number of events of a sum, or, of a
+    /// ratio, what the value is a share of.
+    pub partners: Vec<Pattern>,
+    /// Whether the partner is what the value is a share of.
+    pub is_ratio: bool,
+    pub(super) meaning: Meaning,
+    /// Labels whose values repeat one number, as each rank of an engine does.
+    pub(super) repeated: Option<Labels>,
     pub(super) part: Option<PartName>,
     /// Whether a series without the label of a part is about the whole, instead of not being meant.
     pub(super) takes_unnamed: bool,
@@ -136,6 +148,8 @@ pub enum Field {
     Value,
     /// The number of events of a histogram or summary.
     Count,
+    /// The sum of a histogram or summary.
+    Sum,
 }
 
 /// How several series become one.
@@ -260,6 +274,17 @@ struct RowEntry {
     add: bool,
     #[serde(default)]
     sentinels: Vec<f64>,
+    range: Option<[f64; 2]>,
+    #[serde(default)]
+    codes: BTreeMap<String, f64>,
+    states: Option<meaning::StatesEntry>,
+    #[serde(default)]
+    typed: Vec<String>,
+    #[serde(default)]
+    count: Vec<String>,
+    #[serde(default)]
+    over: Vec<String>,
+    repeated: Option<String>,
     #[serde(default = "one")]
     scale: f64,
 }
@@ -345,11 +370,34 @@ impl RowEntry {
         if !self.scale.is_finite() || self.scale <= 0.0 {
             return Err(wrong(file, "scale", &self.scale.to_string(), "must be a positive number"));
         }
-        if self.add && metric.row().form != Form::Counter {
-            return Err(wrong(file, "add", &self.metric, "is no count: only counts add up"));
+        if self.add && metric.row().form == Form::Histogram {
+            return Err(wrong(file, "add", &self.metric, "is a histogram: only counts and levels add up"));
         }
+        if !self.count.is_empty() && metric.row().form != Form::Histogram {
+            return Err(wrong(
+                file,
+                "count",
+                &self.metric,
+                "is no histogram: only a sum has a count beside it",
+            ));
+        }
+        if !self.over.is_empty() && metric.row().form != Form::Gauge {
+            return Err(wrong(file, "over", &self.metric, "is no level: only a level is a share of another"));
+        }
+        let kind = |word: &String| {
+            FamilyKind::from_word(word).ok_or_else(|| {
+                wrong(file, "typed", word, "is no type: write counter, gauge, histogram or summary")
+            })
+        };
+        let meaning = Meaning::new(meaning::MeaningKeys {
+            sentinels: self.sentinels,
+            range: self.range,
+            codes: self.codes,
+            states: self.states,
+        })
+        .map_err(|(key, value, fix)| wrong(file, key, &value, fix))?;
         let part = match (self.part, self.part_text) {
-            (Some(labels), None) => Some(PartName::Label(pattern::Labels::new(&labels))),
+            (Some(labels), None) => Some(PartName::Label(Labels::new(&labels))),
             (None, Some(text)) => Some(PartName::text(text)),
             (None, None) => None,
             (Some(part), Some(_)) => {
@@ -364,7 +412,11 @@ impl RowEntry {
             field: self.field,
             aggregate: self.aggregate,
             adds: self.add,
-            sentinels: self.sentinels,
+            typed: self.typed.iter().map(kind).collect::<Result<_, _>>()?,
+            is_ratio: !self.over.is_empty(),
+            partners: patterns(if self.over.is_empty() { &self.count } else { &self.over }),
+            meaning,
+            repeated: self.repeated.as_deref().map(Labels::new),
             scale: self.scale,
             part,
             takes_unnamed: self.unnamed,

@@ -2,6 +2,7 @@
 
 mod collect;
 mod explain;
+mod numbers;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +12,7 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use super::dialect::{Asked, Dialect, Dialects, Field, PartName, Pattern, SubjectRole, key_of};
+use super::dialect::{Asked, Dialect, Dialects, Field, PartName, Pattern, Row, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
 
 pub use explain::{Explanation, explain};
@@ -139,6 +140,16 @@ impl<'p, 'a> Page<'p, 'a> {
         first.map_or(&[], |at| self.exposition.labels(&self.exposition.samples[*at as usize]))
     }
 
+    /// The families that a row names, best first; those that keep no buckets come after those that do.
+    fn candidates(&self, row: &Row) -> Vec<usize> {
+        let mut families: Vec<_> = row.families.iter().flat_map(|pattern| self.matching(pattern)).collect();
+        if row.metric.row().form == Form::Histogram {
+            families
+                .sort_by_key(|family| self.exposition.families[*family].kind == Some(FamilyKind::Summary));
+        }
+        families
+    }
+
     fn shows(&self, dialect: &Dialect) -> bool {
         dialect.evidence.iter().flat_map(|pattern| self.matching(pattern)).any(|family| {
             let mut samples = self.samples[family].iter().map(|at| &self.exposition.samples[*at as usize]);
@@ -225,12 +236,12 @@ impl Mapper {
         for (row_place, row) in dialect.rows.iter().enumerate() {
             let at = RowAt { dialect: place, row: row_place };
             let mut has_found = false;
-            for family in row.families.iter().flat_map(|pattern| page.matching(pattern)) {
+            for family in page.candidates(row) {
                 if closed[family] || row.exceptions.iter().any(|pattern| pattern.fits(&page.keys[family])) {
                     continue;
                 }
                 let slot = (row.role, row.metric, row.part.as_ref().and_then(PartName::written));
-                let fate = if !accepts(row.metric, row.field, page.exposition.families[family].kind) {
+                let fate = if !accepts(row, page.exposition.families[family].kind) {
                     Fate::WrongType(at)
                 } else if given.contains(&slot) && (has_found || !row.adds) {
                     taken.push(family);
@@ -280,7 +291,7 @@ impl Mapper {
     fn is_spoken_for(&self, fates: &[Fate]) -> bool {
         fates.iter().any(|fate| match fate {
             Fate::Mapped(_) | Fate::Added(_) | Fate::SecondChoice(_) => true,
-            Fate::NothingFits(at) => !self.dialects.list[at.dialect].rows[at.row].sentinels.is_empty(),
+            Fate::NothingFits(at) => self.dialects.list[at.dialect].rows[at.row].meaning.has_sentinels(),
             _ => false,
         })
     }
@@ -293,7 +304,9 @@ impl Mapper {
                 continue;
             }
             let is_counter = known.kind == Some(FamilyKind::Counter);
-            let fate = if ignored.iter().any(|pattern| pattern.fits(&page.keys[family])) {
+            // When a series began, as libraries write it beside each: no number of the target.
+            let is_created = !is_counter && page.keys[family].ends_with("_created");
+            let fate = if is_created || ignored.iter().any(|pattern| pattern.fits(&page.keys[family])) {
                 Fate::Ignored
             } else if !is_counter
                 && !matches!(known.kind, None | Some(FamilyKind::Gauge | FamilyKind::Untyped))
@@ -344,23 +357,28 @@ impl Mapper {
 }
 
 /// Whether a family of this type can give this metric.
-fn accepts(metric: Metric, field: Field, kind: Option<FamilyKind>) -> bool {
+fn accepts(row: &Row, kind: Option<FamilyKind>) -> bool {
     use FamilyKind::{Counter, Gauge, Histogram, StateSet, Summary, Untyped};
-    match (metric.row().form, field) {
-        (Form::Histogram, _) => kind == Some(Histogram),
-        (Form::Counter | Form::Gauge, Field::Count) => matches!(kind, Some(Histogram | Summary)),
+    if kind.is_some_and(|kind| row.typed.contains(&kind)) {
+        return true;
+    }
+    match (row.metric.row().form, row.field) {
+        // A sum and a count are two counters; a summary has both, and neither has buckets.
+        (Form::Histogram, _) if !row.partners.is_empty() => matches!(kind, None | Some(Counter | Untyped)),
+        (Form::Histogram, _) | (_, Field::Count | Field::Sum) => matches!(kind, Some(Histogram | Summary)),
         (Form::Counter, Field::Value) => matches!(kind, None | Some(Counter | Untyped)),
         (Form::Gauge, Field::Value) => matches!(kind, None | Some(Gauge | Untyped | StateSet)),
     }
 }
 
-/// Adds a count to the sample of the same series; says whether there is one.
+/// Adds a count or a level to the sample of the same series; says whether there is one.
 fn add(samples: &mut [Sample], more: &Sample) -> bool {
     let is_same = |known: &&mut Sample| {
         (&known.subject, &known.metric, &known.part) == (&more.subject, &more.metric, &more.part)
     };
     match (samples.iter_mut().find(is_same).map(|known| &mut known.value), &more.value) {
-        (Some(Value::Counter(known)), Value::Counter(more)) => {
+        (Some(Value::Counter(known)), Value::Counter(more))
+        | (Some(Value::Gauge(known)), Value::Gauge(more)) => {
             *known += more;
             true
         }

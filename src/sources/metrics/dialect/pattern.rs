@@ -58,7 +58,8 @@ impl Pattern {
     }
 }
 
-/// One or several names of a label, `a|b`: the first that a series has counts.
+/// One or several names of a label, `a|b`: the first that a series has counts. An empty label is none, as libraries
+/// write one where a series of the same family has a value there.
 #[derive(Debug)]
 pub(in crate::sources::metrics) struct Labels(Vec<String>);
 
@@ -68,7 +69,12 @@ impl Labels {
     }
 
     pub(in crate::sources::metrics) fn of<'p>(&self, labels: &'p [Label<'_>]) -> Option<&'p str> {
-        self.0.iter().find_map(|name| Self::one(labels, name))
+        self.0.iter().filter_map(|name| Self::one(labels, name)).find(|value| !value.is_empty())
+    }
+
+    /// Whether a label with this name is one of them.
+    pub(in crate::sources::metrics) fn names(&self, label: &str) -> bool {
+        self.0.iter().any(|name| is_same(label, name))
     }
 
     /// The value of the label with this name.
@@ -108,7 +114,7 @@ impl LabelFilter {
 
     /// Whether the labels that the conditions look at are all there.
     pub(in crate::sources::metrics) fn can_tell(&self, labels: &[Label<'_>]) -> bool {
-        self.0.iter().all(|(names, _)| names.of(labels).is_some())
+        self.0.iter().all(|(names, _)| labels.iter().any(|label| names.names(&label.name)))
     }
 }
 

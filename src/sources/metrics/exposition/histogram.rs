@@ -31,7 +31,7 @@ struct Parts {
 impl Exposition<'_> {
     /// Assembles the histograms of one family from its samples (indices into [`Exposition::samples`]). Lines may
     /// stand in any order and `+Inf` may be missing: then `_count` is the number of events, or the last bucket.
-    /// A label set without any finite bucket gives nothing.
+    /// A label set without any finite bucket gives a histogram without bounds, as a summary does: a count and a sum.
     pub fn histograms(&self, samples: &[u32]) -> Vec<HistogramSeries<'_>> {
         let mut index: HashMap<Key<'_>, usize> = HashMap::new();
         let mut series: Vec<(Key<'_>, u32, Parts)> = vec![];
@@ -96,8 +96,8 @@ impl Parts {
             }
             is_same
         });
-        let last = self.buckets.last()?.1;
-        let count = self.infinite.or(self.count).unwrap_or(last);
+        let last = self.buckets.last().map(|(_, events)| *events);
+        let count = self.infinite.or(self.count).or(last)?;
         if !count.is_finite() || self.buckets.iter().any(|(_, events)| !events.is_finite()) {
             return None;
         }

@@ -8,9 +8,10 @@ use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::Form;
 use headwater_engine::reading::Value;
 
+use super::numbers::{Number, numbers};
 use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS, Page};
-use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Field, Naming, Row, SubjectRole};
-use crate::sources::metrics::exposition::{FamilyKind, Label, Role};
+use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Naming, Row, SubjectRole};
+use crate::sources::metrics::exposition::Label;
 
 /// The values by subject and part, in the order in which the page first has them.
 #[derive(Default)]
@@ -48,21 +49,10 @@ pub(super) fn collect(
         subjects: 0,
         left_out: 0,
     };
-    let samples = &page.samples[family];
-    if page.exposition.families[family].kind == Some(FamilyKind::Histogram) {
-        for series in page.exposition.histograms(samples) {
-            let labels = page.exposition.labels(&page.exposition.samples[series.sample as usize]);
-            match row.field {
-                Field::Count => collector.number(labels, series.histogram.count),
-                Field::Value => collector.histogram(labels, series.histogram),
-            }
-        }
-    } else {
-        let role = if row.field == Field::Count { Role::Count } else { Role::Plain };
-        for sample in samples.iter().map(|at| &page.exposition.samples[*at as usize]) {
-            if page.exposition.role(sample) == role {
-                collector.number(page.exposition.labels(sample), sample.value);
-            }
+    for (labels, number) in numbers(page, family, row) {
+        match number {
+            Number::One(value) => collector.number(labels, value),
+            Number::Whole(histogram) => collector.histogram(labels, histogram),
         }
     }
     collector.finish()
@@ -95,9 +85,6 @@ struct Collector<'d> {
 impl Collector<'_> {
     fn number(&mut self, labels: &[Label<'_>], value: f64) {
         let (aggregate, is_counter) = (self.row.aggregate, self.row.metric.row().form == Form::Counter);
-        if !value.is_finite() || self.row.sentinels.contains(&value) {
-            return;
-        }
         match self.fit(labels) {
             Fit::Meant => {}
             // Libraries create a series at its first event, so that no series of errors yet means none so far where
