@@ -83,7 +83,8 @@ pub(crate) fn awaited(snapshot: &Snapshot) -> Vec<&Subject> {
     };
     let is_troubled = |component: &Subject| {
         let mut own = snapshot.sources.iter().filter(|source| component.contains(&source.source));
-        own.any(|source| source.fault.is_some() || source.late_since.is_some())
+        // A page that only tells of others has no verdict of its own.
+        own.any(|source| source.fault.is_some() || source.late_since.is_some() || source.last_data.is_some())
     };
     let configured = snapshot.settings.components.iter().filter(|component| component.has_source);
     configured

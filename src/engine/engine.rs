@@ -114,7 +114,8 @@ impl Engine {
     fn take_reading(&mut self, reading: &Reading) {
         self.began.get_or_insert(reading.at);
         let consequences = self.world.take(reading);
-        self.store.take(reading, consequences.restarted, consequences.uptime);
+        let told_once = self.world.told_once(reading);
+        self.store.take(&told_once, consequences.restarted, consequences.uptime);
         for gone in consequences.gone {
             self.store.forget(&gone);
         }

@@ -52,25 +52,28 @@ const OUTSIDE: &[Kind] = &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Observer
 impl Graph {
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.
     pub fn new(settings: &Settings, seen: &BTreeSet<Subject>) -> Self {
-        Self::build(settings, seen, &[], || Names::new(settings, seen, []))
+        Self::build(settings, seen, &[], |_| true, || Names::new(settings, seen, []))
     }
 
     /// The graph of everything that is known.
     pub(crate) fn of(settings: &Settings, world: &World) -> Self {
         let calls: Vec<&Call> = world.calls().collect();
-        let seen = world.components();
-        Self::build(settings, &seen, &calls, || Names::new(settings, &seen, world.places()))
+        let seen: BTreeSet<Subject> =
+            world.components().into_iter().filter(|one| !world.tells_only_of_others(one)).collect();
+        let is_inside = |one: &Subject| !world.tells_only_of_others(one);
+        Self::build(settings, &seen, &calls, is_inside, || Names::new(settings, &seen, world.places()))
     }
 
     fn build<'a>(
         settings: &'a Settings,
         seen: &'a BTreeSet<Subject>,
         polled: &[&'a Call],
+        is_component: impl Fn(&Subject) -> bool,
         names: impl FnOnce() -> Names<'a>,
     ) -> Self {
         let names = names();
         let mut calls: Calls = BTreeMap::new();
-        let inside = |subject: &Subject| !OUTSIDE.contains(&subject.kind());
+        let inside = |subject: &Subject| !OUTSIDE.contains(&subject.kind()) && is_component(subject);
         for component in seen.iter().chain(settings.components.iter().map(|declared| &declared.subject)) {
             if inside(component) {
                 calls.entry(names.canonical(component)).or_default();

@@ -26,7 +26,7 @@ use crate::histogram::Histogram;
 use crate::metric::{Metric, MetricName};
 use crate::reading::{Reading, Sample, Value};
 use crate::snapshot::Kept;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
 
@@ -155,7 +155,9 @@ impl Store {
                 *slot = self.find_or_add(sample);
             }
             let caps = self.budget.caps();
-            self.series[*slot].push(reading, &sample.value, restarted, uptime, &spans, caps);
+            // What an exporter tells of has lived longer than the exporter.
+            let lived = uptime.filter(|_| !outlives_who_tells(&sample.subject));
+            self.series[*slot].push(reading, &sample.value, restarted, lived, &spans, caps);
         }
         self.layouts.insert(reading.source.clone(), layout);
         told.sort();
@@ -401,6 +403,12 @@ impl Store {
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
+}
+
+/// Whether a subject is a thing that runs by itself, and not the process of whoever tells of it or a part of that.
+fn outlives_who_tells(subject: &Subject) -> bool {
+    !subject.as_str().contains('@')
+        && matches!(subject.kind(), Kind::Host | Kind::Gpu | Kind::Kafka | Kind::Pipeline)
 }
 
 impl Series {

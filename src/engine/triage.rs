@@ -94,7 +94,10 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
     // One shard's fresh numbers do not stand for another's: each primary has slots of its own.
     let primaries =
         scene.world.topologies().flat_map(|topology| &topology.shards).flat_map(|shard| &shard.nodes);
-    let blind = configured.map(|component| &component.subject).any(is_stale)
+    // What only tells of others is judged as a page, below.
+    let configured = configured.map(|component| &component.subject);
+    let mut configured = configured.filter(|component| !scene.world.tells_only_of_others(component));
+    let blind = configured.any(is_stale)
         || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject))
         // A deployment's nodes are judged above; every other page speaks for an instance of its own.
         || targets()

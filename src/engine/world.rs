@@ -2,6 +2,7 @@
 
 mod changes;
 mod consequences;
+mod elsewhere;
 mod keyspace;
 mod shapes;
 mod slow_log;
@@ -44,6 +45,8 @@ pub struct World {
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
     changes: Changes,
+    /// Of each source that gave numbers, whether it only tells of others.
+    elsewhere: BTreeMap<Subject, bool>,
 }
 
 impl World {
@@ -92,9 +95,11 @@ impl World {
         // A server may claim any time at all.
         let clocks_apart_ms =
             reading.source_clock_us.map(|clock| reading.at.0.saturating_sub_unsigned(clock / 1_000));
+        self.note_whom_it_tells_of(reading);
+        let is_page = self.is_page(reading);
         let mut before: Option<&Subject> = None;
         for sample in told() {
-            if before != Some(&sample.subject) {
+            if before != Some(&sample.subject) && !self.is_told_twice(is_page, &sample.subject) {
                 before = Some(&sample.subject);
                 match self.data.get_mut(&sample.subject) {
                     Some(at) => *at = reading.at,

@@ -16,8 +16,9 @@ use crate::subject::{Kind, Subject};
 const USUAL_CALLS: &[(Kind, &[Kind])] = &[
     (Kind::Client, &[Kind::Gateway]),
     (Kind::Gateway, &[Kind::Service]),
-    (Kind::Service, &[Kind::Queue, Kind::Redis, Kind::Dependency, Kind::Kafka]),
+    (Kind::Service, &[Kind::Queue, Kind::Redis, Kind::Dependency, Kind::Kafka, Kind::Pipeline, Kind::Host]),
     (Kind::Queue, &[Kind::Gpu]),
+    (Kind::Pipeline, &[Kind::Kafka]),
 ];
 
 /// Kinds that are a part of the service of their name, which no import sees.
@@ -81,7 +82,8 @@ pub(super) fn add_usual(calls: &mut Calls) {
 }
 
 /// The components of the usual kinds below `caller`; a client with no gateway calls the services themselves.
-/// A queue or a GPU pool belongs to the service of its own name where there is one.
+/// A queue or a GPU pool belongs to the service of its own name where there is one. What bears the name of a host is
+/// supposed below a caller that is the only one of its kind: nothing tells which of several runs there.
 fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subject> {
     let of_kind =
         |kind: Kind| components.iter().filter(move |(of, _)| *of == kind).map(|(_, one)| one.clone());
@@ -91,6 +93,8 @@ fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subjec
     if caller.kind() == Kind::Client && callees.is_empty() {
         callees.extend(of_kind(Kind::Service));
     }
+    let is_alone = of_kind(caller.kind()).nth(1).is_none();
+    callees.retain(|callee| is_alone || !names_a_host(callee));
     let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());
     let is_of_another = |name: &str| of_kind(Kind::Service).any(|service| service.name() == name);
     callees.retain(|callee| {
@@ -98,4 +102,13 @@ fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subjec
         !INSIDE.contains(&callee.kind()) || name == caller.name() || !(has_namesake || is_of_another(name))
     });
     callees
+}
+
+/// Whether a component is a machine or a GPU of one, `gpu/HOST:INDEX`.
+fn names_a_host(component: &Subject) -> bool {
+    match component.kind() {
+        Kind::Host => true,
+        Kind::Gpu => component.name().contains(':'),
+        _ => false,
+    }
 }

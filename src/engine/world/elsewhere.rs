@@ -1,0 +1,180 @@
+//! Pages that tell of others: an exporter is no component itself, and what is asked directly is not told twice.
+
+use std::borrow::Cow;
+
+use super::{World, tells_of_target};
+use crate::metric::{MetricName, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START};
+use crate::reading::{Event, Reading, Sample};
+use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+
+impl World {
+    /// Notes whom a page tells of. What it says of its own process and under names that nobody knows makes it no
+    /// component, and neither does a queue that is a part of it.
+    pub(super) fn note_whom_it_tells_of(&mut self, reading: &Reading) {
+        let (mut itself, mut others) = (false, false);
+        let mut before: Option<&Subject> = None;
+        for sample in reading.samples.iter().filter(|sample| speaks_for_its_subject(sample)) {
+            if before != Some(&sample.subject) {
+                before = Some(&sample.subject);
+                let is_own = reading.source.component_of().contains(&sample.subject);
+                itself |= is_own;
+                others |= !is_own && !is_inside(&sample.subject, &reading.source);
+            }
+        }
+        if itself || others {
+            self.elsewhere.insert(reading.source.clone(), others && !itself);
+        }
+    }
+
+    /// Whether a component is nothing but pages that tell of others.
+    pub(crate) fn tells_only_of_others(&self, component: &Subject) -> bool {
+        let mut pages = component.within(&self.elsewhere).peekable();
+        pages.peek().is_some() && pages.all(|(_, elsewhere)| *elsewhere)
+    }
+
+    /// Whether a page tells of a Redis deployment that is asked directly, which goes first.
+    pub(super) fn is_told_twice(&self, is_page: bool, subject: &Subject) -> bool {
+        is_page && subject.kind() == Kind::Redis && self.topologies.contains_key(&subject.component_of())
+    }
+
+    /// Whether a reading is that of a metrics page.
+    pub(super) fn is_page(&self, reading: &Reading) -> bool {
+        let spoke_before =
+            || self.sources.get(&reading.source).is_some_and(|state| !state.dialects.is_empty());
+        reading.events.iter().any(|event| matches!(event, Event::Dialects(_))) || spoke_before()
+    }
+
+    /// A reading without what is told twice; the page's state says what was left out.
+    pub(crate) fn told_once<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
+        let is_page = self.is_page(reading);
+        let is_twice = |sample: &Sample| self.is_told_twice(is_page, &sample.subject);
+        let Some(twice) = reading.samples.iter().find(|sample| is_twice(sample)) else {
+            return Cow::Borrowed(reading);
+        };
+        let mut once = reading.clone();
+        once.samples.retain(|sample| !is_twice(sample));
+        let what = RemoteText::new("the numbers of Redis on this page");
+        let why = format!("{} is asked directly, which goes first", twice.subject.component_of());
+        if let Some(state) = self.sources.get_mut(&reading.source)
+            && !state.unavailable.iter().any(|(known, _)| *known == what)
+        {
+            state.unavailable.push((what, RemoteText::new(&why)));
+        }
+        Cow::Owned(once)
+    }
+}
+
+fn speaks_for_its_subject(sample: &Sample) -> bool {
+    const PROCESS: &[crate::metric::Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY];
+    tells_of_target(&sample.metric)
+        && matches!(sample.metric, MetricName::Known(metric) if !PROCESS.contains(&metric))
+}
+
+/// Whether a subject is the queue or the GPU of the very service that the page is of.
+fn is_inside(subject: &Subject, source: &Subject) -> bool {
+    matches!(subject.kind(), Kind::Queue | Kind::Gpu) && subject.name() == source.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::metric::{GPU_UTILIZATION, Metric, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
+    use crate::reading::{Input, Node, NodeHealth, Shard, Topology, Value};
+    use crate::report::{Conclusion, Report};
+    use crate::settings::{Baselines, Component, Settings};
+    use crate::time::Moment;
+
+    fn subject(text: &str) -> Subject {
+        text.parse().unwrap()
+    }
+
+    /// What comes of pages of `service/p@h:1` with these numbers, one a second for five seconds.
+    fn report(numbers: &[(&str, Metric)], seconds: i64) -> Report {
+        let page = subject("service/p@h:1");
+        let declared = Component { has_source: true, ..Component::new(page.component_of()) };
+        let settings = Settings { components: vec![declared], ..Settings::default() };
+        let mut engine = Engine::new(settings, Baselines::default());
+        for second in 0..seconds {
+            let mut reading = Reading::new(page.clone(), Moment(second * 1_000));
+            reading.events.push(Event::Dialects(vec![RemoteText::new("dcgm")]));
+            reading.sample(&page, PROCESS_START, Value::Gauge(5.0));
+            reading.samples.push(Sample {
+                subject: page.clone(),
+                metric: MetricName::from("some_level".to_owned()),
+                part: None,
+                value: Value::Gauge(1.0),
+            });
+            for (about, metric) in numbers {
+                reading.sample(&subject(about), *metric, Value::Gauge(0.5));
+            }
+            engine.take(&Input::Reading(reading.into()));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        (*engine.snapshot().unwrap().report).clone()
+    }
+
+    fn judged(report: &Report) -> Vec<&str> {
+        report.verdicts.iter().map(|row| row.subject.as_str()).collect()
+    }
+
+    #[test]
+    fn an_exporter_is_no_component_and_blinds_nobody() {
+        let gpus = [("gpu/host-a:0", GPU_UTILIZATION), ("gpu/host-a:1", GPU_UTILIZATION)];
+        let told = report(&gpus, 5);
+        assert_eq!(judged(&told), ["gpu/host-a:0", "gpu/host-a:1"]);
+        assert_eq!(told.conclusion, Conclusion::Clear);
+    }
+
+    #[test]
+    fn a_service_with_a_queue_or_numbers_of_its_own_stays_one() {
+        for numbers in [
+            &[("queue/p@h:1", QUEUE_WAITING)][..],
+            &[("gpu/host-a:0", GPU_UTILIZATION), ("service/p@h:1", REQUESTS)][..],
+            &[][..],
+        ] {
+            assert!(judged(&report(numbers, 5)).contains(&"service/p"), "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn an_exporter_of_a_redis_that_is_asked_directly_is_left_out() {
+        let node = subject("redis/features#0@10.0.0.1:6379");
+        let page = subject("redis/features@10.0.0.9:9121");
+        let shape = Topology {
+            cluster: node.component_of(),
+            clustered: false,
+            shards: vec![Shard {
+                subject: node.component_of().shard(0),
+                slots: vec![],
+                nodes: vec![Node {
+                    subject: node.clone(),
+                    id: "id".into(),
+                    primary: true,
+                    health: NodeHealth::Online,
+                }],
+            }],
+        };
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let mut exporter = Reading::new(page.clone(), Moment(0));
+        exporter.events.push(Event::Dialects(vec![RemoteText::new("redis-exporter")]));
+        exporter.sample(&page, REDIS_COMMANDS, Value::Counter(1.0));
+        engine.take(&Input::Reading(exporter.clone().into()));
+        assert!(engine.store().latest(&page, REDIS_COMMANDS, None).is_none(), "a first total is no rate yet");
+        let mut own = Reading::new(node.clone(), Moment(0));
+        own.events.push(Event::Topology(shape));
+        engine.take(&Input::Reading(own.into()));
+        for second in 1..4 {
+            exporter.at = Moment(second * 1_000);
+            exporter.samples[0].value = Value::Counter(second as f64 * 10.0);
+            engine.take(&Input::Reading(exporter.clone().into()));
+        }
+        engine.take(&Input::Tick(Moment(3_250)));
+        assert!(engine.store().latest(&page, REDIS_COMMANDS, None).is_none());
+        let snapshot = engine.snapshot().unwrap();
+        let state = snapshot.sources.iter().find(|state| state.source == page).unwrap();
+        assert!(state.unavailable[0].1.as_str().contains("redis/features is asked directly"), "{state:?}");
+        assert_eq!(state.last_data, Some(Moment(3_000)), "the page itself is there");
+    }
+}
