@@ -583,3 +583,124 @@ fn a_family_that_no_row_can_use_stays_a_free_metric() {
     assert_eq!(mapping.samples.len(), 1);
     assert_eq!(mapping.samples[0].metric.as_str(), "x_requests_total");
 }
+
+/// What must stand among the known numbers of a real page: subject, metric, part, value (of a histogram, its count).
+type Proof = (&'static str, &'static str, &'static str, f64);
+
+/// Real pages of gateways and exporters, with numbers that were read in them by eye.
+const PROOFS: &[(&str, &[Proof])] = &[
+    (
+        "haproxy-3-local-overload.prom",
+        &[
+            ("gateway/ranker@127.0.0.1:8000", "service.requests", "", 250.0),
+            ("gateway/ranker@127.0.0.1:8000", "service.errors", "", 222.0),
+            ("gateway/ranker@127.0.0.1:8000", "http.server.request.duration.mean", "", 0.029),
+            ("gateway/ranker@127.0.0.1:8000", "http.server.request.duration.max", "", 0.758),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.requests", "vllm_pool/vllm-1", 27.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.errors", "vllm_pool/vllm-1", 11.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.ready", "vllm_pool/vllm-0", 1.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.ready", "vllm_pool/vllm-2", 0.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.ejected", "vllm_pool/vllm-2", 1.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.members.healthy", "vllm_pool", 2.0),
+        ],
+    ),
+    (
+        "istio-1-waypoint-minimal.prom",
+        &[
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.requests", "", 10.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.upstream.errors", "", 0.0),
+            ("gateway/ranker@127.0.0.1:8000", "http.server.request.duration", "", 10.0),
+        ],
+    ),
+    (
+        "ingress-nginx-2-from-tests.prom",
+        &[
+            ("gateway/ranker@127.0.0.1:8000", "service.requests", "", 2.0),
+            ("gateway/ranker@127.0.0.1:8000", "service.errors", "", 0.0),
+            (
+                "gateway/ranker@127.0.0.1:8000",
+                "gateway.upstream.requests",
+                "test-app-production/test-app",
+                2.0,
+            ),
+        ],
+    ),
+    (
+        "nginx-exporter-1-local.prom",
+        &[
+            ("gateway/ranker@127.0.0.1:8000", "service.requests", "", 62.0),
+            ("gateway/ranker@127.0.0.1:8000", "gateway.connections", "", 1.0),
+        ],
+    ),
+    (
+        "redis_exporter-1-local.prom",
+        &[
+            ("redis/ranker@127.0.0.1:8000", "redis.keys.evicted", "", 17_446.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.keyspace.hits", "", 3_252.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.keyspace.misses", "", 16_748.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.memory.max", "", 8_388_608.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.clients.connected", "", 2.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.command.calls", "get", 20_000.0),
+            ("redis/ranker@127.0.0.1:8000", "redis.keys", "", 3.0),
+        ],
+    ),
+    ("dcgm-2-readme.prom", &[("gpu/127.0.0.1:0", "gpu.clock.sm", "", 139e6)]),
+    (
+        "dcgm-4-h100x8-template-generated.prom",
+        &[
+            ("gpu/gpu-node-a:5", "gpu.xid", "", 79.0),
+            ("gpu/gpu-node-a:5", "gpu.temperature", "", 91.0),
+            ("gpu/gpu-node-a:5", "gpu.clock.sm", "", 345e6),
+            ("gpu/gpu-node-a:5", "gpu.utilization", "", 0.999),
+            ("gpu/gpu-node-a:5", "gpu.pcie.replays", "", 4_182.0),
+            ("gpu/gpu-node-a:5", "gpu.memory.used", "", 79_445.0 * 1_048_576.0),
+            ("gpu/gpu-node-a:5", "gpu.memory.max", "", 81_559.0 * 1_048_576.0),
+        ],
+    ),
+    (
+        "nvidia_gpu_exporter-1-h200-load.prom",
+        &[
+            ("gpu/127.0.0.1:00000000-0000-0000-0000-000000000000", "gpu.utilization", "", 1.0),
+            ("gpu/127.0.0.1:00000000-0000-0000-0000-000000000000", "gpu.power", "", 627.4),
+            ("gpu/127.0.0.1:00000000-0000-0000-0000-000000000000", "gpu.memory.max", "", 1.50754820096e11),
+        ],
+    ),
+    (
+        "kafka_exporter-1-readme.prom",
+        &[(
+            "kafka/KMOffsetCache-kafka-manager-3806276532-ml44w",
+            "kafka.consumer.lag",
+            "__consumer_offsets",
+            1.0,
+        )],
+    ),
+    ("kminion-1-docs.prom", &[("kafka/bigquery-sink", "kafka.consumer.lag", "shop-activity", 147_481.0)]),
+];
+
+#[test]
+fn real_pages_of_gateways_and_exporters_say_what_was_read_in_them() {
+    for (file, proofs) in PROOFS {
+        let Some(mapping) = real(file) else { return };
+        for (subject, metric, part, value) in *proofs {
+            let is_it = |sample: &&headwater_engine::reading::Sample| {
+                sample.subject.as_str() == *subject
+                    && sample.metric.as_str() == *metric
+                    && sample.part.as_ref().map_or("", |part| part.as_str()) == *part
+            };
+            let Some(sample) = mapping.samples.iter().find(is_it) else {
+                panic!("{file}: no {subject} {metric}[{part}] in {:#?}", known(&mapping));
+            };
+            let seen = match &sample.value {
+                Value::Gauge(value) | Value::Counter(value) => *value,
+                Value::Histogram(histogram) => histogram.count,
+            };
+            let is_near = (seen - value).abs() <= value.abs() * 1e-9;
+            assert!(is_near, "{file}: {subject} {metric}[{part}] is {seen} and not {value}");
+        }
+        // An exporter's page never makes a service of the exporter.
+        let is_serving = |sample: &&headwater_engine::reading::Sample| {
+            sample.subject.as_str().starts_with("service/") && sample.metric == metric::REQUESTS.into()
+        };
+        assert!(!mapping.samples.iter().any(|sample| is_serving(&sample)), "{file} serves requests");
+    }
+}

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use super::{World, tells_of_target};
-use crate::metric::{MetricName, PROCESS_CPU, PROCESS_MEMORY, PROCESS_START};
+use crate::metric::{
+    CONTAINER_RESTARTS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU, PROCESS_MEMORY,
+    PROCESS_START,
+};
 use crate::reading::{Event, Reading, Sample};
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
@@ -15,7 +18,9 @@ impl World {
         let (mut itself, mut others) = (false, false);
         let mut before: Option<&Subject> = None;
         for sample in reading.samples.iter().filter(|sample| speaks_for_its_subject(sample)) {
-            if before != Some(&sample.subject) {
+            if is_of_a_list(sample) {
+                others = true;
+            } else if before != Some(&sample.subject) {
                 before = Some(&sample.subject);
                 let is_own = reading.source.component_of().contains(&sample.subject);
                 itself |= is_own;
@@ -66,9 +71,15 @@ impl World {
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
-    const PROCESS: &[crate::metric::Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY];
+    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY];
     tells_of_target(&sample.metric)
         && matches!(sample.metric, MetricName::Known(metric) if !PROCESS.contains(&metric))
+}
+
+/// Whether a number is one of a list of deployments or containers that somebody keeps for all of them.
+fn is_of_a_list(sample: &Sample) -> bool {
+    const LISTED: &[Metric] = &[INSTANCES, INSTANCES_READY, CONTAINER_RESTARTS];
+    sample.part.is_some() && matches!(sample.metric, MetricName::Known(metric) if LISTED.contains(&metric))
 }
 
 /// Whether a subject is the queue or the GPU of the very service that the page is of.
@@ -80,7 +91,7 @@ fn is_inside(subject: &Subject, source: &Subject) -> bool {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_UTILIZATION, Metric, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
+    use crate::metric::{GPU_UTILIZATION, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
     use crate::reading::{Input, Node, NodeHealth, Shard, Topology, Value};
     use crate::report::{Conclusion, Report};
     use crate::settings::{Baselines, Component, Settings};

@@ -50,6 +50,10 @@ pub struct Dialect {
     pub ignored: Vec<Pattern>,
     /// What is mapped.
     pub rows: Vec<Row>,
+    /// Whether it is that of an exporter, which tells of others: on its pages no dialect that guesses is read.
+    pub is_exporter: bool,
+    /// Whether it goes by names that many pages have, also those of exporters for their own requests.
+    pub guesses: bool,
     /// Examples with what must come out of them.
     pub examples: Vec<Example>,
     /// Series with such a label belong to somebody else.
@@ -230,6 +234,10 @@ struct DialectFile {
     title: String,
     priority: i64,
     #[serde(default)]
+    exporter: bool,
+    #[serde(default)]
+    guesses: bool,
+    #[serde(default)]
     recognise: Recognise,
     #[serde(default)]
     unless: BTreeMap<String, String>,
@@ -353,6 +361,8 @@ impl DialectFile {
             foreign: LabelFilter::new(&self.unless),
             names: names.collect::<Result<_, _>>()?,
             rows: self.row.into_iter().map(|row| row.check(file)).collect::<Result<_, _>>()?,
+            is_exporter: self.exporter,
+            guesses: self.guesses,
             examples: self.example,
             id: self.id,
             title: self.title,

@@ -205,7 +205,8 @@ impl Mapper {
         for (place, dialect) in self.dialects.list.iter().enumerate() {
             let is_asked = self.only.as_ref().is_none_or(|only| only.contains(&place));
             let has_evidence = self.only.is_some() || dialect.evidence.is_empty() || page.shows(dialect);
-            if !is_asked || !has_evidence {
+            let is_guess = dialect.guesses && self.only.is_none() && self.tells_of_others(&mapping);
+            if !is_asked || !has_evidence || is_guess {
                 continue;
             }
             ignored.extend(&dialect.ignored);
@@ -220,6 +221,11 @@ impl Mapper {
         }
         self.keep_free(&page, &ignored, &mut mapping);
         mapping
+    }
+
+    /// Whether the page is an exporter's, as far as its dialects are known.
+    fn tells_of_others(&self, mapping: &Mapping) -> bool {
+        mapping.spoken.iter().any(|place| self.dialects.list[*place].is_exporter)
     }
 
     /// Applies one dialect to the families that are not closed; gives those that it names.
