@@ -5,6 +5,7 @@ mod cases;
 mod config;
 mod consent;
 mod demo;
+mod dialects;
 mod doctor;
 mod generated;
 mod graph;
@@ -100,6 +101,10 @@ enum Command {
     ///
     /// Exit codes: 0 ranked, 64 a file is missing or broken, 74 the answer cannot be written.
     Rank(rank::RankArgs),
+    /// List the metrics pages that can be read, or explain what is made of one
+    ///
+    /// Exit codes: 0 listed or explained, 64 wrong arguments or a file that holds no metrics, 69 the address does not answer.
+    Dialects(dialects::DialectsArgs),
     /// List the rules with what they watch and their thresholds
     Rules(rules::RulesArgs),
     /// Explain one rule
@@ -185,6 +190,7 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Report(args) => report::run(&args),
         Command::Graph(args) => in_runtime(graph::run(args, started)),
         Command::Doctor(args) => in_runtime(doctor::run(args)),
+        Command::Dialects(args) => in_runtime(dialects::run(args)),
         Command::Rank(args) => rank::run(&args),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),

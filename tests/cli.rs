@@ -105,6 +105,74 @@ fn page(status: &'static str, kind: &'static str, body: &'static str) -> String 
     format!("http://{address}/metrics")
 }
 
+const MIXED_PAGE: &str = "# TYPE vllm:num_requests_waiting gauge\n\
+    vllm:num_requests_waiting{model_name=\"m\"} 3\n\
+    # TYPE vllm:request_queue_time_seconds summary\n\
+    vllm:request_queue_time_seconds_sum{model_name=\"m\"} 3\n\
+    vllm:request_queue_time_seconds_count{model_name=\"m\"} 12\n\
+    # TYPE own_info gauge\nown_info 1\nown_gauge 7\nbroken{ 1\n";
+
+/// What `dialects --explain` must say of [`MIXED_PAGE`], wherever it comes from.
+fn assert_explained(ran: &Ran) {
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+    let said = ran.json();
+    assert_eq!(
+        (&said["dialects"], &said["samples"]),
+        (&serde_json::json!(["vllm"]), &serde_json::json!(5)),
+        "{said}"
+    );
+    let row = |list: &str, key: &str, name: &str| {
+        let found = said[list].as_array().expect("a list").iter().find(|row| row[key] == name).cloned();
+        assert!(found.is_some(), "no {name} in {list} of {said}");
+        found.unwrap_or_default()
+    };
+    let waiting = row("mapped", "metric", "queue.waiting");
+    assert_eq!(
+        (waiting["value"].as_f64(), waiting["unit"].as_str()),
+        (Some(3.0), Some("count")),
+        "{waiting}"
+    );
+    assert!(waiting["subject"].as_str().is_some_and(|subject| subject.starts_with("queue/")), "{waiting}");
+    let wait = row("mapped", "metric", "queue.wait");
+    assert_eq!((wait["value"].as_f64(), wait["unit"].as_str()), (Some(0.25), Some("seconds")), "{wait}");
+    assert_eq!((wait["events"].as_f64(), wait["buckets"].as_u64()), (Some(12.0), Some(0)), "{wait}");
+    assert_eq!(row("free", "metric", "own_gauge")["value"], 7.0);
+    assert_eq!(row("dropped", "family", "own_info")["line"], 7);
+    let broken = said["dropped"].as_array().and_then(|list| list.last()).cloned().unwrap_or_default();
+    assert_eq!(broken["line"], 9, "{said}");
+    assert!(broken["why"].as_str().is_some_and(|why| why.contains("cannot be read")), "{said}");
+}
+
+#[test]
+fn a_page_is_explained_from_an_address_a_file_and_a_packed_file() {
+    let home = Home::new();
+    let plain = home.file("mixed.prom", MIXED_PAGE);
+    let packed = home.path("mixed.prom.gz");
+    let file = std::fs::File::create(&packed).expect("a file can be made");
+    let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+    encoder.write_all(MIXED_PAGE.as_bytes()).and_then(|()| encoder.finish()).expect("a file can be packed");
+    let served = page("200 OK", "text/plain", MIXED_PAGE);
+    for place in [&plain, &packed, &served] {
+        assert_explained(&home.run(&["dialects", "--explain", place, "--format", "json"]));
+    }
+    let text = home.run(&["dialects", "--explain", &plain]);
+    assert!(text.out.contains("mapped    queue/mixed@file queue.waiting: 3"), "{}", text.out);
+    assert!(text.out.contains("no buckets: only a mean"), "{}", text.out);
+    let nothing = home.file("empty.prom", "");
+    let cut = home.path("cut.gz");
+    std::fs::write(&cut, [0x1f, 0x8b, 8, 0]).expect("a file can be written");
+    for (place, code, sentence) in [
+        (nothing, 64, "holds no metrics"),
+        (cut, 64, "cannot be unpacked"),
+        (home.path("absent.prom"), 64, "cannot be read"),
+        (format!("http://127.0.0.1:{}/metrics", closed_port()), 69, "refused"),
+    ] {
+        let ran = home.run(&["dialects", "--explain", &place]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.err.contains(sentence), "{ran:?}");
+    }
+}
+
 #[test]
 fn wrong_arguments_are_64_with_the_fix() {
     let home = Home::new();
@@ -222,6 +290,11 @@ fn what_is_generated_is_complete() {
         home.run(&["rules", "--format", "json"]).json().as_array().map(Vec::len),
         Some(headwater_engine::rules::RULES.len())
     );
+    let dialects = home.run(&["dialects"]);
+    assert!(dialects.out.lines().any(|line| line.starts_with("vllm ")), "{}", dialects.out);
+    let listed = home.run(&["dialects", "--format", "json"]).json();
+    let known = headwater::sources::metrics::dialect::Dialects::built_in().list.len();
+    assert_eq!(listed["dialects"].as_array().map(Vec::len), Some(known));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(home.run(&["completions", shell]).out.contains("triage"), "{shell}");
     }

@@ -339,7 +339,8 @@ fn keys_that_make_no_sense_for_a_metric_are_named() {
 
 /// What one row makes of a page: part, value, sum, one a sample.
 fn taken(row: &str, text: &str) -> Vec<(String, f64, Option<f64>)> {
-    let dialects: &'static Dialects = Box::leak(Box::new(dialect(&format!("[[row]]\n{row}")).unwrap()));
+    let dialects: &'static Dialects =
+        Box::leak(Box::new(dialect(&format!("[[row]]\n{row}")).expect("the row is right")));
     let mapping = Mapper::new(dialects, target(), None).map(&decode(text.as_bytes(), None));
     let known = mapping.samples.iter().filter(|sample| matches!(sample.metric, MetricName::Known(_)));
     known

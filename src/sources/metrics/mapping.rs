@@ -93,6 +93,17 @@ pub enum Fate {
     Unmapped,
 }
 
+impl Fate {
+    /// Whether something of the family is kept.
+    pub fn is_used(self) -> bool {
+        match self {
+            Self::Mapped(_) | Self::Added(_) => true,
+            Self::Free(series) => series > 0,
+            _ => false,
+        }
+    }
+}
+
 /// A row of a dialect, by its places in the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowAt {
