@@ -396,6 +396,8 @@ fn a_sum_finds_the_count_with_its_labels() {
                 # TYPE done counter\ndone{v=\"1\",m=\"a\"} 3\ndone{m=\"b\",v=\"1\"} 4\ndone{m=\"d\"} 9\n";
     assert_eq!(taken(row, page), one(7.0, Some(3.0)));
     assert_eq!(taken(row, &page.replace("done", "other")), []);
+    let twice = format!("{page}# TYPE took_us counter\ntook_us{{m=\"a\",v=\"1\"}} 2000000\n");
+    assert_eq!(taken(row, &twice), one(7.0, Some(3.0)));
     // A gauge has no events that a sum could be of.
     assert_eq!(taken(row, &page.replace("took_us counter", "took_us gauge")), []);
 }
@@ -703,5 +705,170 @@ fn real_pages_of_gateways_and_exporters_say_what_was_read_in_them() {
             sample.subject.as_str().starts_with("service/") && sample.metric == metric::REQUESTS.into()
         };
         assert!(!mapping.samples.iter().any(|sample| is_serving(&sample)), "{file} serves requests");
+    }
+}
+
+/// A number of a real page: subject, metric, part, value; of a histogram its events, their sum and how many buckets.
+type Shown = (&'static str, &'static str, &'static str, f64, Option<(f64, usize)>);
+
+const QUEUE: &str = "queue/ranker@127.0.0.1:8000";
+const SERVICE: &str = "service/ranker@127.0.0.1:8000";
+const GATEWAY: &str = "gateway/ranker@127.0.0.1:8000";
+
+/// What real pages of model servers say, in our units: read off the pages by hand.
+const SERVERS: &[(&str, &[&str], &[Shown])] = &[
+    (
+        "vllm-2-v0.33-generated-overload.prom",
+        &["vllm", "process"],
+        &[
+            (QUEUE, "queue.waiting", "", 148.0, None),
+            (QUEUE, "queue.waiting.reason", "deferred", 5.0, None),
+            (QUEUE, "gen_ai.kv_cache.usage", "", 0.987_304_687_5, None),
+            (QUEUE, "gen_ai.preemptions", "", 377.0, None),
+            (QUEUE, "queue.rejected", "", 41.0, None),
+            (SERVICE, "service.requests.aborted", "", 41.0, None),
+            (SERVICE, "gen_ai.server.time_to_first_token", "", 600.0, Some((2_089.739_989_010_371, 22))),
+            (SERVICE, "gen_ai.step.tokens", "", 2.0, Some((3_869_134.0, 13))),
+        ],
+    ),
+    ("vllm-3-ray-v0-2024.prom", &["vllm"], &[(SERVICE, "gen_ai.tokens.output", "", 300.0, None)]),
+    (
+        "sglang-2-v0.5.23-generated-overload.prom",
+        &["sglang"],
+        &[
+            (QUEUE, "queue.waiting", "", 2_826.0, None),
+            (QUEUE, "queue.running", "", 162.0, None),
+            (QUEUE, "gen_ai.kv_cache.usage", "", 0.98, None),
+            (QUEUE, "gen_ai.preemptions", "", 57.0, None),
+            (SERVICE, "gen_ai.server.time_to_first_token", "", 234.0, Some((2_364.142_886_332_898, 18))),
+            (SERVICE, "gen_ai.prefix_cache.hits", "", 19_200.0, None),
+            (SERVICE, "gen_ai.prefix_cache.lookups", "", 536_138.0, None),
+            (SERVICE, "service.requests", "", 314.0, None),
+            (SERVICE, "service.errors", "", 21.0, None),
+        ],
+    ),
+    (
+        "tgi-1-v3-generated.prom",
+        &["tgi"],
+        &[
+            (QUEUE, "queue.waiting", "", 57.0, None),
+            (QUEUE, "queue.running", "", 32.0, None),
+            (QUEUE, "queue.rejected", "", 10.0, None),
+            (QUEUE, "gen_ai.kv_cache.usage", "", 121_344.0 / 126_336.0, None),
+            (QUEUE, "queue.batch_size", "", 382.0, Some((6_049.0, 1_024))),
+            (SERVICE, "gen_ai.server.request.duration", "", 382.0, Some((2_513.256_383_762_335_6, 35))),
+            (SERVICE, "gen_ai.tokens.output", "", 75_464.0, None),
+            (SERVICE, "service.requests", "", 400.0, None),
+        ],
+    ),
+    (
+        "triton-1-densenet.prom",
+        &["triton"],
+        &[
+            (SERVICE, "http.server.request.duration", "", 3.0, Some((1.327_965, 0))),
+            (QUEUE, "queue.wait", "", 3.0, Some((0.000_145, 0))),
+            (SERVICE, "service.stage.duration", "compute_infer", 3.0, Some((1.326_831, 0))),
+            (SERVICE, "service.requests", "", 3.0, None),
+            ("gpu/127.0.0.1:GPU-951eeeeb-d284-d263-688e-d98a5306389b", "gpu.power", "", 32.09, None),
+        ],
+    ),
+    (
+        "triton-3-docs.prom",
+        &["triton"],
+        &[
+            (QUEUE, "queue.wait", "", 161.0, Some((0.011_11, 0))),
+            (SERVICE, "service.requests", "", 161.0, None),
+        ],
+    ),
+    (
+        "nim-1-llama-3.1-8b.prom",
+        &["nim", "process"],
+        &[
+            (QUEUE, "queue.running", "", 1.0, None),
+            (QUEUE, "queue.batch_size.max", "", 64.0, None),
+            (SERVICE, "gen_ai.server.request.duration", "", 5.0, Some((2.468_840_122_222_900_4, 10))),
+            (SERVICE, "gen_ai.tokens.input", "", 109.0, None),
+            (SERVICE, "service.errors", "", 0.0, None),
+        ],
+    ),
+    (
+        "torchserve-1-docs.prom",
+        &["torchserve"],
+        &[
+            (SERVICE, "http.server.request.duration", "", 3.0, Some((0.290_371_129, 0))),
+            (QUEUE, "queue.wait", "", 3.0, Some((0.000_365_21, 0))),
+            (SERVICE, "service.requests", "", 3.0, None),
+        ],
+    ),
+    (
+        "ray-serve-2-serve-only.prom",
+        &["ray-serve"],
+        &[
+            (QUEUE, "queue.waiting", "", 59.0, None),
+            (QUEUE, "queue.wait", "", 239.0, Some((17.925, 19))),
+            (SERVICE, "http.server.request.duration", "", 338.0, Some((1_057.45, 19))),
+            (SERVICE, "service.instances.ready", "Model", 2.0, None),
+            (SERVICE, "service.errors", "", 18.0, None),
+        ],
+    ),
+    (
+        "litellm-1-v1.110-generated.prom",
+        &["litellm"],
+        &[
+            (GATEWAY, "gateway.upstream.ready", "b3f1e0", 1.0, None),
+            (GATEWAY, "gateway.upstream.ready", "c77aa1", 0.0, None),
+            (GATEWAY, "gateway.upstream.requests", "c77aa1", 110.0, None),
+            (GATEWAY, "service.requests", "", 220.0, None),
+            (GATEWAY, "service.cache.hits", "responses", 35.0, None),
+            (GATEWAY, "service.cache.lookups", "responses", 185.0, None),
+        ],
+    ),
+    (
+        "otel-genai-1-python-sdk.prom",
+        &["http-server", "opentelemetry-genai", "process"],
+        &[
+            (SERVICE, "gen_ai.server.time_to_first_token", "", 187.0, Some((161.579_014_146_631_2, 16))),
+            (SERVICE, "gen_ai.tokens.input", "", 373_984.0, None),
+            (SERVICE, "service.errors", "", 13.0, None),
+        ],
+    ),
+    (
+        "odd-8-utf8-names-text.prom",
+        &["http-server", "opentelemetry-genai", "generic"],
+        &[(SERVICE, "gen_ai.server.time_to_first_token", "", 30.0, Some((33.252_580_680_120_81, 4)))],
+    ),
+];
+
+#[test]
+fn real_pages_of_model_servers_say_what_was_read_in_them() {
+    let is_near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-9;
+    for (file, dialects, rows) in SERVERS {
+        let Some(mapping) = real(file) else { return };
+        assert_eq!(spoken(&mapping), *dialects, "{file}");
+        for (subject, metric, part, value, whole) in *rows {
+            let found = mapping.samples.iter().find(|sample| {
+                (sample.subject.as_str(), sample.metric.as_str()) == (*subject, *metric)
+                    && sample.part.as_ref().map_or("", |part| part.as_str()) == *part
+            });
+            let Some(sample) = found else {
+                panic!("{file}: no {subject} {metric}[{part}] in {:#?}", known(&mapping));
+            };
+            let (seen, shape) = match &sample.value {
+                Value::Gauge(value) | Value::Counter(value) => (*value, None),
+                Value::Histogram(h) => (h.count, Some((h.sum.unwrap_or(f64::NAN), h.bounds.len()))),
+            };
+            assert!(is_near(seen, *value), "{file}: {subject} {metric}[{part}] is {seen} and not {value}");
+            assert_eq!(
+                shape.map(|(_, buckets)| buckets),
+                whole.map(|(_, buckets)| buckets),
+                "{file}: {metric}"
+            );
+            if let (Some((sum, _)), Some((expected, _))) = (shape, whole) {
+                assert!(
+                    is_near(sum, *expected),
+                    "{file}: the sum of {metric}[{part}] is {sum}, not {expected}"
+                );
+            }
+        }
     }
 }

@@ -88,11 +88,12 @@ fn with_partner<'p>(
             .map(|at| &page.exposition.samples[*at as usize])
             .filter(|sample| page.exposition.role(sample) == Role::Plain)
     };
-    let partners: HashMap<Key<'_>, f64> =
+    let mut partners: HashMap<Key<'_>, f64> =
         plain(partner).map(|sample| (key(page.exposition.labels(sample), None), sample.value)).collect();
     for sample in plain(family) {
         let labels = page.exposition.labels(sample);
-        let Some(other) = partners.get(&key(labels, None)).filter(|other| other.is_finite()) else {
+        // Taken out: a page that repeats a series would count its events twice.
+        let Some(other) = partners.remove(&key(labels, None)).filter(|other| other.is_finite()) else {
             continue;
         };
         if !sample.value.is_finite() {
@@ -101,7 +102,7 @@ fn with_partner<'p>(
         match row.field {
             Field::Value if row.is_ratio => {
                 // Of a limit of nothing there is no share.
-                if *other > 0.0 {
+                if other > 0.0 {
                     found.push((labels, Number::One(sample.value / other)));
                 }
             }
@@ -110,7 +111,7 @@ fn with_partner<'p>(
                 Number::Whole(Histogram {
                     bounds: [].into(),
                     counts: [].into(),
-                    count: *other,
+                    count: other,
                     sum: Some(sample.value),
                 }),
             )),
