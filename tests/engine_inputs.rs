@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::{METRICS, MetricName};
+use headwater_engine::metric::{METRICS, MetricName, REQUEST_DURATION};
 use headwater_engine::reading::{
     Event, Fault, FaultKind, Input, KeySize, Node, NodeHealth, Reading, Scan, ScanState, Shard, SlowCommand,
     Topology, Value,
@@ -198,6 +198,26 @@ fn numbers(report: &headwater_engine::Report) -> Vec<f64> {
         .collect();
     numbers.extend([report.cost.redis_commands_per_node_per_s, report.cost.bytes_per_s]);
     numbers
+}
+
+#[test]
+fn without_buckets_the_mean_is_told_and_no_percentile() {
+    let mut engine = Engine::new(settings(None), Baselines::default());
+    let source: Subject = SUBJECTS[6].parse().expect("a subject");
+    for second in 0..40_u32 {
+        let at = Moment(1_772_633_160_000 + i64::from(second) * 1_000);
+        let mut reading = Reading::new(source.clone(), at);
+        let count = f64::from(second) * 50.0;
+        let whole = Histogram { bounds: [].into(), counts: [].into(), count, sum: Some(count * 0.25) };
+        reading.sample(&source, REQUEST_DURATION, Value::Histogram(Arc::new(whole)));
+        engine.take(&Input::Reading(reading));
+        engine.take(&Input::Tick(at));
+    }
+    let snapshot = engine.snapshot().expect("it ticked");
+    let shift =
+        snapshot.rules.iter().find(|state| state.rule == "latency-shift").expect("it watches services");
+    assert_eq!(shift.state, "unknown");
+    assert!(shift.detail.contains("only a mean, 250 ms"), "{}", shift.detail);
 }
 
 proptest! {

@@ -295,6 +295,14 @@ impl Scene<'_> {
         Some(Err(most))
     }
 
+    /// The mean of the last minute in the metric's unit, where the target keeps a count and a sum and no buckets:
+    /// of such a metric nobody can tell a percentile.
+    pub fn mean_without_buckets(&self, subject: &Subject, metric: Metric) -> Option<f64> {
+        let at = self.last_scrape(subject, metric, None)?;
+        let gained = self.distribution_between(subject, metric, None, at - Duration::from_secs(60), at)?;
+        gained.mean().filter(|_| gained.bounds.is_empty())
+    }
+
     /// When a histogram of `subject` was last scraped, if that is not stale.
     pub(crate) fn last_scrape(
         &self,

@@ -68,9 +68,14 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
             None => {}
         }
     }
-    Judgement::Unknown(match most_events {
-        Some(events) => format!("{events} requests in the last 5 min: a 99th percentile needs 200"),
-        None => format!("no latency histogram: {}", scene.missing(subject)),
+    let mean = DURATIONS.iter().find_map(|metric| scene.mean_without_buckets(subject, *metric));
+    Judgement::Unknown(match (most_events, mean) {
+        (None, Some(mean)) => {
+            let mean = show(mean, Unit::Seconds);
+            format!("only a mean, {mean}: the page keeps no buckets, and without them there is no percentile")
+        }
+        (Some(events), _) => format!("{events} requests in the last 5 min: a 99th percentile needs 200"),
+        (None, None) => format!("no latency histogram: {}", scene.missing(subject)),
     })
 }
 
