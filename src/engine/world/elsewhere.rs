@@ -32,9 +32,12 @@ impl World {
         }
     }
 
-    /// Whether a component is nothing but pages that tell of others.
+    /// Whether a component is nothing but pages that tell of others. The queue that is supposed behind every page is
+    /// none either where the page is no service.
     pub(crate) fn tells_only_of_others(&self, component: &Subject) -> bool {
-        let mut pages = component.within(&self.elsewhere).peekable();
+        let is_supposed = component.kind() == Kind::Queue && self.last_data(component).is_none();
+        let service = is_supposed.then(|| Subject::component(Kind::Service, component.name()));
+        let mut pages = service.as_ref().unwrap_or(component).within(&self.elsewhere).peekable();
         pages.peek().is_some() && pages.all(|(_, elsewhere)| *elsewhere)
     }
 
@@ -105,7 +108,8 @@ mod tests {
     fn report(numbers: &[(&str, Metric)], seconds: i64) -> Report {
         let page = subject("service/p@h:1");
         let declared = Component { has_source: true, ..Component::new(page.component_of()) };
-        let settings = Settings { components: vec![declared], ..Settings::default() };
+        let queue = Component::new(subject("queue/p"));
+        let settings = Settings { components: vec![declared, queue], ..Settings::default() };
         let mut engine = Engine::new(settings, Baselines::default());
         for second in 0..seconds {
             let mut reading = Reading::new(page.clone(), Moment(second * 1_000));
