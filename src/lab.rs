@@ -1,8 +1,9 @@
 //! The lab: real parts on loopback, and a fault at a set second.
 //!
 //! A Redis cluster (`redis-server` from PATH) whose nodes sit behind links of 200 Mbit/s, an inference service that
-//! reads its features there, and users. What goes wrong stands in [`scenario::SCENARIOS`]; whoever diagnoses the
-//! lab is told nothing of it: the configuration is the same for all scenarios.
+//! reads its features there, and users; where a scenario needs it, a gateway and more instances. What goes wrong
+//! stands in [`scenario::SCENARIOS`]; whoever diagnoses the lab is told nothing of it: the configuration is the same
+//! for all scenarios with the same parts.
 
 mod cluster;
 mod command;
@@ -11,6 +12,7 @@ pub mod counters;
 mod exposition;
 mod fault;
 mod features;
+mod gateway;
 mod guard;
 mod link;
 mod load;
@@ -35,9 +37,10 @@ pub use self::command::{LabArgs, run};
 use self::counters::{LabCounters, LinkCounters, ServerCounters};
 use self::fault::Window;
 use self::features::{HotPair, item_key, profile_key};
+use self::gateway::Gateway;
 use self::load::Load;
-use self::scenario::{Scenario, Variant};
-use self::service::{Release, Service};
+use self::scenario::{Scenario, Shape, Variant};
+use self::service::Service;
 
 /// What the link of each node carries, in bytes a second: 200 Mbit/s.
 pub const LINK_RATE: f64 = 25_000_000.0;
@@ -82,8 +85,8 @@ pub enum LabError {
     /// Nothing listens and yet no port is free.
     #[error("no free ports between 14000 and 32000 on 127.0.0.1: end what holds them and try again")]
     NoFreePorts,
-    /// `--surge` or `--saving` with another scenario than `healthy`.
-    #[error("scenario '{scenario}' has no '{}': only 'healthy' has", .variant.suffix().trim())]
+    /// An option with a scenario that has no such form.
+    #[error("scenario '{scenario}' has no '{}': only '{}' has", .variant.suffix().trim(), Scenario::with(*.variant))]
     NoVariant {
         /// The scenario.
         scenario: String,
@@ -166,7 +169,8 @@ impl LabError {
 pub struct Lab {
     parts: Arc<Parts>,
     config: String,
-    service: SocketAddr,
+    services: Vec<SocketAddr>,
+    gateway: Option<SocketAddr>,
     load: SocketAddr,
     injected: watch::Receiver<Option<Injection>>,
     stop: DropGuard,
@@ -203,7 +207,9 @@ pub struct HotKeys {
 struct Parts {
     options: LabOptions,
     cluster: Cluster,
-    service: Arc<Service>,
+    /// Every instance of the service.
+    services: Vec<Arc<Service>>,
+    gateway: Option<Arc<Gateway>>,
     load: Arc<Load>,
     pair: HotPair,
     window: Option<Window>,
@@ -222,18 +228,33 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     let window = fault::prepare(&cluster, pair.shard, &options).await?;
     cluster.forget_slow_commands().await?;
     let nodes: Vec<_> = cluster.nodes().iter().map(|node| node.announced).collect();
-    let seeds = nodes.iter().map(ToString::to_string).collect();
-    let (service, service_at) = Service::start(seeds, stop.clone()).await?;
-    service.deploy(Release { kept_until: window, ..Release::default() });
+    let seeds: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+    let (mut services, mut services_at) = (vec![], vec![]);
+    for _ in 0..instances(options.scenario.shape) {
+        let (service, at) = Service::start(seeds.clone(), stop.clone()).await?;
+        service.deploy(fault::first_release(&options, window));
+        services.push(service);
+        services_at.push(at);
+    }
+    let (gateway, gateway_at) = match options.scenario.shape {
+        Shape::Single => (None, None),
+        Shape::Fleet => {
+            let (gateway, at) = Gateway::start(&services_at, stop.clone()).await?;
+            (Some(gateway), Some(at))
+        }
+    };
+    let asked = gateway_at.unwrap_or(services_at[0]);
+    let retries = fault::retries(&options);
     let (load, load_at) =
-        Load::start(service_at, f64::from(options.rate), options.seed, stop.clone()).await?;
-    let config = configuration::configuration(&nodes[..2], service_at, load_at);
+        Load::start(asked, f64::from(options.rate), retries, options.seed, stop.clone()).await?;
+    let config = configuration::configuration(&nodes[..2], &services_at, gateway_at, load_at);
     let at = options.at;
     if let Some(window) = window {
         // Its end was set before all this was done; nobody is told that everything listens before its time.
         window.until(at).await;
     }
-    let parts = Arc::new(Parts { options, cluster, service, load, pair, window, stop: stop.clone() });
+    let parts =
+        Arc::new(Parts { options, cluster, services, gateway, load, pair, window, stop: stop.clone() });
     let (tell, injected) = watch::channel(None);
     let (injecting, ended) = (Arc::clone(&parts), stop.clone());
     let inject = Arc::new(Notify::new());
@@ -247,7 +268,16 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
         let injection = fault::inject(&injecting).await;
         tell.send_replace(Some(injection));
     });
-    Ok(Lab { parts, config, service: service_at, load: load_at, injected, stop: guard, inject, fault })
+    let (services, gateway, load) = (services_at, gateway_at, load_at);
+    Ok(Lab { parts, config, services, gateway, load, injected, stop: guard, inject, fault })
+}
+
+/// How many instances of the service a lab of this shape has.
+fn instances(shape: Shape) -> usize {
+    match shape {
+        Shape::Single => 1,
+        Shape::Fleet => gateway::INSTANCES,
+    }
 }
 
 impl Lab {
@@ -272,7 +302,9 @@ impl Lab {
         LabCounters {
             at: Instant::now(),
             links: links.collect(),
-            service: self.parts.service.counters(),
+            service: self.parts.services[0].counters(),
+            others: self.parts.services[1..].iter().map(|service| service.counters()).collect(),
+            gateway: self.parts.gateway.as_ref().map(|gateway| gateway.counters()),
             load: self.parts.load.counters(),
         }
     }

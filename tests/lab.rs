@@ -50,6 +50,36 @@ fn expiry_herd() {
 }
 
 #[test]
+#[ignore = "waits for the rules of storms and gateways: scripts/lab-seeds runs it"]
+fn healthy_fleet() {
+    diagnose("healthy", Variant::Fleet);
+}
+
+#[test]
+#[ignore = "waits for the rules of storms and gateways: scripts/lab-seeds runs it"]
+fn expiry_herd_answers() {
+    diagnose("expiry-herd", Variant::Answers);
+}
+
+#[test]
+#[ignore = "waits for the rules of storms and gateways: scripts/lab-seeds runs it"]
+fn retry_storm() {
+    diagnose("retry-storm", Variant::Plain);
+}
+
+#[test]
+#[ignore = "waits for the rules of storms and gateways: scripts/lab-seeds runs it"]
+fn retry_storm_backoff() {
+    diagnose("retry-storm", Variant::Backoff);
+}
+
+#[test]
+#[ignore = "waits for the rules of storms and gateways: scripts/lab-seeds runs it"]
+fn failover_storm() {
+    diagnose("failover-storm", Variant::Plain);
+}
+
+#[test]
 fn cross_slot() {
     diagnose("cross-slot", Variant::Plain);
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater::lab::counters::{LabCounters, ServerCounters};
-use headwater::lab::scenario::{SCENARIOS, Scenario, Variant};
+use headwater::lab::scenario::{SCENARIOS, Scenario, Shape, Variant};
 use headwater::lab::{self, Injection, Lab, LabOptions};
 use headwater_engine::histogram::Histogram;
 use headwater_test_support::wait_until;
@@ -79,7 +79,11 @@ impl Span {
     }
 
     fn requests(&self) -> Histogram {
-        self.after.service.duration.since(&self.before.service.duration).expect("one service")
+        let mut all = self.duration_of(0);
+        for number in 1..self.after.instances().count() {
+            all.merge(&self.duration_of(number));
+        }
+        all
     }
 
     fn p99(&self) -> f64 {
@@ -96,6 +100,29 @@ impl Span {
 
     fn originals_per_second(&self) -> f64 {
         (self.after.load.originals - self.before.load.originals) as f64 / self.seconds
+    }
+
+    /// Attempts an original, by the users' own count.
+    fn amplification(&self) -> f64 {
+        let (before, after) = (&self.before.load, &self.after.load);
+        (after.attempts - before.attempts) as f64 / (after.originals - before.originals) as f64
+    }
+
+    /// Share of the originals that ended well.
+    fn goodput(&self) -> f64 {
+        let (before, after) = (&self.before.load, &self.after.load);
+        (after.successes - before.successes) as f64 / (after.originals - before.originals) as f64
+    }
+
+    /// Mean time of one instance's answers, in seconds.
+    fn mean_of_instance(&self, number: usize) -> f64 {
+        self.duration_of(number).mean().unwrap_or(0.0)
+    }
+
+    fn duration_of(&self, number: usize) -> Histogram {
+        let duration =
+            |counters: &LabCounters| counters.instances().nth(number).expect("the instance").duration.clone();
+        duration(&self.after).since(&duration(&self.before)).expect("one service")
     }
 
     fn errors(&self) -> u64 {
@@ -299,6 +326,94 @@ fn a_small_snapshot_is_not_felt() {
     assert!(seen.faulty.rise(seen.hot_node, |server| server.forks) > 0);
 }
 
+/// The users' side of a lab whose model was slow for some seconds: before, and after its model is as fast as before.
+fn after_a_slowdown(variant: Variant) -> (Span, Span) {
+    /// Longer than the model is slow, and than the longest of its batches takes then.
+    const SLOW: Duration = Duration::from_secs(6);
+    runtime().block_on(async {
+        let scenario = Scenario::find("retry-storm", variant).expect("a scenario of the table");
+        let options = LabOptions { shards: 3, seed: 13, at: 4 * LONGEST_WAIT, ..LabOptions::new(scenario) };
+        let lab = lab::start(options).await.expect("the lab starts");
+        let healthy = first_good(&lab, is_healthy).await;
+        lab.inject_now();
+        let injection = lab.injected().await.expect("the fault comes");
+        tokio::time::sleep_until((injection.at + SLOW).into()).await;
+        let after = match variant {
+            Variant::Backoff => first_good(&lab, is_healthy).await,
+            _ => Span::of(&lab, 2 * WINDOW).await,
+        };
+        lab.stop().await.expect("the lab ends");
+        (healthy, after)
+    })
+}
+
+#[test]
+fn a_storm_of_retries_outlives_the_slow_model() {
+    let _alone = alone();
+    let (healthy, after) = after_a_slowdown(Variant::Plain);
+    assert_healthy(&healthy);
+    assert!(healthy.amplification() < 1.1, "{}", healthy.amplification());
+    assert!((2.0..3.2).contains(&after.amplification()), "{}", after.amplification());
+    assert!(after.goodput() < 0.5, "{}", after.goodput());
+    // The model is as fast as before, and works for people who are gone.
+    assert!(after.mean("infer") < 3.0 * healthy.mean("infer"), "{} s", after.mean("infer"));
+    let wasted = after.after.service.wasted - after.before.service.wasted;
+    assert!(wasted as f64 > 50.0 * after.seconds, "{wasted}");
+    let users = after.originals_per_second() / healthy.originals_per_second();
+    assert!((0.7..1.4).contains(&users), "{users} times as many users");
+}
+
+#[test]
+fn users_who_wait_before_they_try_again_make_no_storm() {
+    let _alone = alone();
+    let (healthy, after) = after_a_slowdown(Variant::Backoff);
+    assert_healthy(&healthy);
+    assert_healthy(&after);
+    assert!(after.goodput() > 0.9, "{}", after.goodput());
+}
+
+#[test]
+fn a_gateway_that_takes_the_slow_out_overloads_the_rest() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 14, ..options };
+    let seen = observe("failover-storm", Variant::Plain, options, |span| {
+        let gateway = span.after.gateway.as_ref().expect("a gateway");
+        gateway.upstreams.iter().filter(|upstream| upstream.ejections > 1).count() > 1 && span.p99() > 1.0
+    });
+    assert_healthy(&seen.healthy);
+    let before = seen.healthy.after.gateway.as_ref().expect("a gateway");
+    assert!(before.upstreams.iter().all(|upstream| upstream.ejections == 0), "{before:?}");
+    let after = seen.faulty.after.gateway.as_ref().expect("a gateway");
+    // They are taken out again and again, and pass every check.
+    let ejected = after.upstreams.iter().filter(|upstream| upstream.ejections > 1).count();
+    assert!(ejected > 1, "{after:?}");
+    assert!(after.upstreams.iter().all(|upstream| upstream.failed_checks == 0), "{after:?}");
+    // More than the two that choke are slower.
+    let slower =
+        |number: usize| seen.faulty.mean_of_instance(number) > 1.5 * seen.healthy.mean_of_instance(number);
+    assert!((0..5).filter(|number| slower(*number)).count() > 2, "{}", seen.injection.sentence);
+    assert!(seen.faulty.p99() > 1.0, "{}", seen.faulty.p99());
+    assert!(seen.faulty.amplification() < 2.1, "{}", seen.faulty.amplification());
+}
+
+#[test]
+fn answers_that_expire_together_fill_the_queue() {
+    let _alone = alone();
+    // The second of expiry is set beforehand; until then it is healthy.
+    let options = |options| LabOptions { shards: 3, seed: 15, at: Duration::from_secs(20), ..options };
+    let seen = observe("expiry-herd", Variant::Answers, options, |span| {
+        span.p99() > 0.5 && span.after.service.queue_waiting > 8
+    });
+    assert_healthy(&seen.healthy);
+    assert_eq!(seen.healthy.rise_of_all(|server| server.misses), 0);
+    assert_eq!(seen.healthy.stage("infer").count, 0.0);
+    let (span, node) = (&seen.faulty, seen.hot_node);
+    assert!(span.rise(node, |server| server.misses) > 20, "{:?}", span.servers);
+    assert!(span.after.service.queue_waiting > 8, "{}", span.after.service.queue_waiting);
+    assert!(span.mean("queue") > 0.3, "{}", span.mean("queue"));
+    assert!(span.mean("feature_load") < 0.1, "{}", span.mean("feature_load"));
+}
+
 #[test]
 #[ignore = "needs 8 GB of free memory: scripts/lab-seeds runs it"]
 fn forks_of_gigabytes_are_felt() {
@@ -330,11 +445,14 @@ fn the_configuration_does_not_tell_the_scenario() {
             config
         })
     };
-    let first = config("healthy", Variant::Plain);
-    assert!(first.contains("redis://127.0.0.1:PORT"), "{first}");
-    let is_small = |scenario: &&Scenario| scenario.name != "fork-stall" && scenario.name != "healthy";
-    for scenario in SCENARIOS.iter().filter(is_small) {
-        assert_eq!(config(scenario.name, scenario.variant), first, "{}", scenario.name);
+    for (shape, healthy) in [(Shape::Single, Variant::Plain), (Shape::Fleet, Variant::Fleet)] {
+        let first = config("healthy", healthy);
+        assert!(first.contains("redis://127.0.0.1:PORT"), "{first}");
+        assert_eq!(first.contains("gateway/edge"), shape == Shape::Fleet, "{first}");
+        let is_small = |scenario: &&Scenario| scenario.name != "fork-stall" && scenario.name != "healthy";
+        for scenario in SCENARIOS.iter().filter(|one| one.shape == shape).filter(is_small) {
+            assert_eq!(config(scenario.name, scenario.variant), first, "{}", scenario.name);
+        }
     }
 }
 

@@ -22,6 +22,15 @@ pub struct LabArgs {
     /// With `healthy`: from the fault's second on, one shard saves a small snapshot now and then
     #[arg(long, conflicts_with = "surge")]
     pub saving: bool,
+    /// With `healthy`: a gateway before five instances of the service
+    #[arg(long, conflicts_with_all = ["surge", "saving"])]
+    pub fleet: bool,
+    /// With `retry-storm`: users wait before they try again, longer each time
+    #[arg(long, conflicts_with_all = ["surge", "saving", "fleet"])]
+    pub backoff: bool,
+    /// With `expiry-herd`: what expires are the model's answers, so that all who asked for them go to its queue
+    #[arg(long, conflicts_with_all = ["surge", "saving", "fleet", "backoff"])]
+    pub answers: bool,
     /// Write Headwater's configuration to this file once everything listens
     #[arg(long, value_name = "FILE")]
     pub config_out: Option<PathBuf>,
@@ -44,11 +53,7 @@ pub struct LabArgs {
 
 /// Runs a lab for the command line: says where things are on `out`, and the truth at its time on `err`.
 pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> Result<(), LabError> {
-    let variant = match (args.surge, args.saving) {
-        (true, _) => Variant::Surge,
-        (_, true) => Variant::Saving,
-        _ => Variant::Plain,
-    };
+    let variant = args.variant();
     let scenario = Scenario::find(&args.scenario, variant)
         .ok_or_else(|| LabError::NoVariant { scenario: args.scenario.clone(), variant })?;
     let options = LabOptions { scenario, at: args.at, seed: args.seed, rate: args.rate, shards: args.shards };
@@ -89,6 +94,20 @@ pub async fn run(args: LabArgs, out: &mut impl Write, err: &mut impl Write) -> R
     lab.stop().await
 }
 
+impl LabArgs {
+    /// The form that the options ask for.
+    fn variant(&self) -> Variant {
+        let asked = [
+            (self.surge, Variant::Surge),
+            (self.saving, Variant::Saving),
+            (self.fleet, Variant::Fleet),
+            (self.backoff, Variant::Backoff),
+            (self.answers, Variant::Answers),
+        ];
+        asked.iter().find(|(is_asked, _)| *is_asked).map_or(Variant::Plain, |(_, variant)| *variant)
+    }
+}
+
 fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "lab {} seed {}: everything listens", args.scenario, args.seed)?;
     for link in lab.counters().links {
@@ -99,7 +118,12 @@ fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
             link.shard, link.address
         )?;
     }
-    writeln!(out, "  service/ranker          http://{}/metrics", lab.service)?;
+    if let Some(gateway) = lab.gateway {
+        writeln!(out, "  gateway/edge            http://{gateway}/stats/prometheus")?;
+    }
+    for service in &lab.services {
+        writeln!(out, "  service/ranker          http://{service}/metrics")?;
+    }
     writeln!(out, "  client/load             http://{}/metrics", lab.load)?;
     writeln!(out, "  servers' logs           {}", lab.folder().display())?;
     if let Some(path) = &args.config_out {

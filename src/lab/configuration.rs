@@ -2,8 +2,20 @@
 
 use std::net::SocketAddr;
 
-/// Writes it. Only ports differ between two labs of one seed and size.
-pub(super) fn configuration(redis: &[SocketAddr], service: SocketAddr, load: SocketAddr) -> String {
+/// Who stands behind the gateway.
+const GATEWAY: &str = "[[component]]\nsubject = \"gateway/edge\"\ndepends_on = [\"service/ranker\"]\n\n";
+
+/// Writes it. Only ports differ between two labs of one seed, size and shape.
+pub(super) fn configuration(
+    redis: &[SocketAddr],
+    services: &[SocketAddr],
+    gateway: Option<SocketAddr>,
+    load: SocketAddr,
+) -> String {
+    let gateway_page = gateway.map(|at| page("gateway/edge", at, "/stats/prometheus")).unwrap_or_default();
+    let service_pages: String = services.iter().map(|at| page("service/ranker", *at, "/metrics")).collect();
+    let pages = gateway_page + &service_pages + &page("client/load", load, "/metrics");
+    let (asked, gateway) = if gateway.is_some() { ("gateway/edge", GATEWAY) } else { ("service/ranker", "") };
     let urls: Vec<_> = redis.iter().map(|address| format!("\"redis://{address}\"")).collect();
     let urls = urls.join(", ");
     format!(
@@ -17,19 +29,11 @@ urls = [{urls}]
 link = "200Mbit/s"
 link_scope = "node"
 
-[[metrics]]
-component = "service/ranker"
-url = "http://{service}/metrics"
-
-[[metrics]]
-component = "client/load"
-url = "http://{load}/metrics"
-
-[[component]]
+{pages}[[component]]
 subject = "client/load"
-depends_on = ["service/ranker"]
+depends_on = ["{asked}"]
 
-[[component]]
+{gateway}[[component]]
 subject = "service/ranker"
 depends_on = ["redis/features", "queue/ranker"]
 objective_p99 = "500ms"
@@ -43,4 +47,8 @@ depends_on = ["gpu/ranker"]
 subject = "gpu/ranker"
 "#
     )
+}
+
+fn page(component: &str, at: SocketAddr, path: &str) -> String {
+    format!("[[metrics]]\ncomponent = \"{component}\"\nurl = \"http://{at}{path}\"\n\n")
 }

@@ -12,8 +12,12 @@ pub struct LabCounters {
     pub at: Instant,
     /// One a Redis node, primaries first, in the order of their slots.
     pub links: Vec<LinkCounters>,
-    /// The inference service.
+    /// The inference service, or the first of its instances.
     pub service: ServiceCounters,
+    /// Its other instances.
+    pub others: Vec<ServiceCounters>,
+    /// The gateway, where there is one.
+    pub gateway: Option<GatewayCounters>,
     /// The load generator.
     pub load: LoadCounters,
 }
@@ -61,10 +65,34 @@ pub struct ServiceCounters {
     pub queue_waiting: usize,
     /// Requests refused because the queue or the service was full.
     pub refused: u64,
+    /// Requests that were finished although their caller had gone.
+    pub wasted: u64,
     /// Values of 512 KiB and more that were read from Redis.
     pub big_reads: u64,
     /// How long it took to compute features that Redis did not have, in seconds.
     pub computed: Histogram,
+}
+
+/// What the gateway counted.
+#[derive(Clone, Debug)]
+pub struct GatewayCounters {
+    /// One an instance, in the order of the service's instances.
+    pub upstreams: Vec<UpstreamCounters>,
+}
+
+/// What the gateway counted of one instance.
+#[derive(Clone, Debug)]
+pub struct UpstreamCounters {
+    /// Where the instance listens.
+    pub address: String,
+    /// Attempts that were sent there.
+    pub attempts: u64,
+    /// Times that it was taken out.
+    pub ejections: u64,
+    /// Readiness checks that failed.
+    pub failed_checks: u64,
+    /// Whether it is out now.
+    pub is_ejected: bool,
 }
 
 /// What one Redis server counted, by its own INFO past its link.
@@ -86,6 +114,13 @@ pub struct ServerCounters {
     pub cpu: f64,
     /// Bytes of data.
     pub memory: u64,
+}
+
+impl LabCounters {
+    /// Every instance of the service.
+    pub fn instances(&self) -> impl Iterator<Item = &ServiceCounters> {
+        std::iter::once(&self.service).chain(&self.others)
+    }
 }
 
 impl ServerCounters {

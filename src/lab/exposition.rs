@@ -84,7 +84,13 @@ impl Page {
     /// Begins a family of series.
     pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        let _ = writeln!(self.0, "# HELP {name} {help}");
+        self.kind(name, kind);
+    }
+
+    /// Begins a family of series that is not explained.
+    pub(super) fn kind(&mut self, name: &str, kind: &str) {
+        let _ = writeln!(self.0, "# TYPE {name} {kind}");
     }
 
     /// Writes one sample; `labels` is what stands between the braces, or empty.

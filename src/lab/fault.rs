@@ -1,6 +1,8 @@
 //! What is done to the parts at the fault's second: the dispatch, and what has to lie ready before it.
 
 mod expiry_herd;
+mod failover;
+mod retry_storm;
 mod snapshots;
 
 use std::time::{Duration, Instant};
@@ -10,9 +12,9 @@ use rand::{Rng, SeedableRng};
 
 pub(super) use self::expiry_herd::Window;
 use super::features::{self, item_key, profile_key};
-use super::load::Campaign;
-use super::scenario::{Fault, RangeInclusiveF64};
-use super::service::{POOL, Release};
+use super::load::{Campaign, Retries};
+use super::scenario::{Fault, RangeInclusiveF64, Shape};
+use super::service::{POOL, Pace, Release};
 use super::{Injection, LINK_RATE, LabError, LabOptions, Parts};
 use crate::lab::cluster::Cluster;
 
@@ -23,13 +25,36 @@ pub(super) async fn prepare(
     options: &LabOptions,
 ) -> Result<Option<Window>, LabError> {
     match options.scenario.fault {
-        Fault::ExpiryHerd { keys, windows, every } => {
-            expiry_herd::write(cluster, shard, options, (keys, windows, every)).await.map(Some)
+        Fault::ExpiryHerd { keys, windows, every, answers } => {
+            if answers {
+                features::write_answers(cluster, usize::from(options.shards)).await?;
+            }
+            expiry_herd::write(cluster, shard, options, (keys, windows, every, answers)).await.map(Some)
         }
         Fault::Snapshots { bytes, .. } => {
             snapshots::fill(cluster, shard, options, bytes).await.map(|()| None)
         }
         _ => Ok(None),
+    }
+}
+
+/// What the service runs from its start.
+pub(super) fn first_release(options: &LabOptions, kept_until: Option<Window>) -> Release {
+    let pace = match (options.scenario.fault, options.scenario.shape) {
+        (Fault::Slowdown { .. }, _) => retry_storm::pace(options.rate),
+        (Fault::ExpiryHerd { answers: true, .. }, _) => expiry_herd::pace(options.rate),
+        (_, Shape::Fleet) => failover::pace(options.rate),
+        _ => Pace::default(),
+    };
+    let keeps_answers = matches!(options.scenario.fault, Fault::ExpiryHerd { answers: true, .. });
+    Release { pace, kept_until, keeps_answers, ..Release::default() }
+}
+
+/// What users do when they are refused or wait for too long.
+pub(super) fn retries(options: &LabOptions) -> Retries {
+    match options.scenario.fault {
+        Fault::Slowdown { backoff, .. } => retry_storm::retries(options.rate, backoff),
+        _ => Retries::USUAL,
     }
 }
 
@@ -62,29 +87,40 @@ pub(super) async fn inject(parts: &Parts) -> Injection {
             let stage = stages[random.random_range(0..stages.len())];
             let by = random.random_range(milliseconds.0..=milliseconds.1);
             let delay = Duration::from_secs_f64(by / 1_000.0);
-            parts.service.deploy(Release { slow_stage: Some((stage, delay)), ..Release::default() });
+            deploy(parts, Release { slow_stage: Some((stage, delay)), ..Release::default() });
             slow_stage = Some(stage);
             format!("stage {stage} takes {by:.0} ms longer")
         }
-        Fault::ExpiryHerd { keys, every, .. } => {
+        Fault::ExpiryHerd { keys, every, answers, .. } => {
             if let Some(window) = parts.window {
                 window.first_end().await;
             }
+            let what = if answers { "answer" } else { "feature" };
             format!(
-                "{keys} keys and every feature on the shard of {address} expire in this second, and again every \
+                "{keys} keys and every {what} on the shard of {address} expire in this second, and again every \
                  {} s",
                 every.as_secs()
             )
         }
         Fault::ReadsTogether { share } => {
             let share = draw(share);
-            parts.service.deploy(Release { read_together: share, ..Release::default() });
+            deploy(parts, Release { read_together: share, ..Release::default() });
             format!("{:.0} % of requests read keys of different slots with one MGET", 100.0 * share)
         }
         Fault::HeldConnections { load } => {
             let held = Duration::from_secs_f64(POOL as f64 * draw(load) / f64::from(parts.options.rate));
-            parts.service.deploy(Release { held, ..Release::default() });
+            deploy(parts, Release { held, ..Release::default() });
             format!("the service keeps each of its {POOL} connections for {} ms longer", held.as_millis())
+        }
+        Fault::Slowdown { times, seconds, .. } => {
+            let lasts = Duration::from_secs_f64(draw(seconds));
+            retry_storm::slow_down(parts, times, lasts);
+            format!("the model takes {times} times as long for {:.1} s", lasts.as_secs_f64())
+        }
+        Fault::Chokes { instances, times } => {
+            let times = draw(times);
+            let choked = failover::choke(parts, instances, times, &mut random);
+            format!("instances {choked:?} of the service take {times:.1} times as long for each request")
         }
         Fault::Snapshots { bytes, killed_after, pause } => {
             let rhythm = (killed_after, pause);
@@ -96,4 +132,11 @@ pub(super) async fn inject(parts: &Parts) -> Injection {
         }
     };
     Injection { at: Instant::now(), sentence, slow_stage }
+}
+
+/// Every instance of the service runs this from now on.
+fn deploy(parts: &Parts, release: Release) {
+    for service in &parts.services {
+        service.deploy(release);
+    }
 }

@@ -13,6 +13,9 @@ pub(super) const USERS: u32 = 2_000;
 /// Items of the lab; each has features.
 pub(super) const ITEMS: u32 = 1_000;
 
+/// Size of an answer in the cache of answers.
+const ANSWER_BYTES: usize = 500;
+
 /// Usual size of a profile.
 const PROFILE_BYTES: usize = 2_000;
 
@@ -21,6 +24,9 @@ const ITEM_BYTES: usize = 1_000;
 
 /// How the key of a profile begins.
 const PROFILE: &str = "user:profile:";
+
+/// How the key of an answer begins.
+const ANSWER: &str = "answer:";
 
 /// Keys that are written in one round trip.
 const WRITTEN_AT_ONCE: usize = 200;
@@ -46,6 +52,11 @@ pub(super) fn item_key(item: u32) -> String {
     format!("item:feat:{item}")
 }
 
+/// The key of what the model last answered about an item.
+pub(super) fn answer_key(item: u32) -> String {
+    format!("{ANSWER}{item}")
+}
+
 impl HotPair {
     /// Draws a shard and a pair on it.
     pub(super) fn draw(seed: u64, shards: usize) -> Self {
@@ -66,15 +77,24 @@ impl HotPair {
     }
 }
 
-/// A feature's value as its feature job computes it.
+/// A value as its feature job, or the model, computes it.
 pub(super) fn computed(key: &str) -> Vec<u8> {
-    let bytes = if key.starts_with(PROFILE) { PROFILE_BYTES } else { ITEM_BYTES };
+    let bytes = match key {
+        key if key.starts_with(PROFILE) => PROFILE_BYTES,
+        key if key.starts_with(ANSWER) => ANSWER_BYTES,
+        _ => ITEM_BYTES,
+    };
     value(bytes, &mut StdRng::seed_from_u64(u64::from(slot_of(key.as_bytes()))))
 }
 
 /// Every feature's key on a shard.
 pub(super) fn keys_of_shard(shard: usize, shards: usize) -> impl Iterator<Item = String> {
     on_shard((0..USERS).map(profile_key).chain((0..ITEMS).map(item_key)), shard, shards)
+}
+
+/// Every answer's key on a shard.
+pub(super) fn answers_of_shard(shard: usize, shards: usize) -> impl Iterator<Item = String> {
+    on_shard((0..ITEMS).map(answer_key), shard, shards)
 }
 
 /// Those of some keys that lie on a shard when so many share all slots.
@@ -103,15 +123,35 @@ pub(super) async fn write_all(cluster: &Cluster, shards: usize, seed: u64) -> Re
     let mut random = StdRng::seed_from_u64(seed ^ 0xfea7);
     let profiles = (0..USERS).map(|user| (profile_key(user), PROFILE_BYTES));
     let items = (0..ITEMS).map(|item| (item_key(item), ITEM_BYTES));
+    let all = profiles.chain(items).map(|(key, bytes)| (key, value(bytes, &mut random)));
+    write(cluster, shards, all, "writing the features").await
+}
+
+/// Writes an answer for every item, as a cache of answers has them after a while.
+pub(super) async fn write_answers(cluster: &Cluster, shards: usize) -> Result<(), LabError> {
+    let answers = (0..ITEMS).map(answer_key).map(|key| {
+        let answer = computed(&key);
+        (key, answer)
+    });
+    write(cluster, shards, answers, "writing the answers").await
+}
+
+/// Writes values where they belong, and waits until the replicas have them.
+async fn write(
+    cluster: &Cluster,
+    shards: usize,
+    pairs: impl Iterator<Item = (String, Vec<u8>)>,
+    doing: &str,
+) -> Result<(), LabError> {
     let mut of_shard = vec![vec![]; shards];
-    for (key, bytes) in profiles.chain(items) {
+    for (key, value) in pairs {
         let slot = slot_of(key.as_bytes());
         let shard = (0..shards).find(|shard| slot <= slots_of_shard(*shard, shards).1).unwrap_or(0);
-        of_shard[shard].push((key, value(bytes, &mut random)));
+        of_shard[shard].push((key, value));
     }
     for (shard, pairs) in of_shard.into_iter().enumerate() {
         let mut connection = cluster.primary(shard).await?;
-        let failed = |error| LabError::redis("writing the features", error);
+        let failed = |error| LabError::redis(doing, error);
         for some in pairs.chunks(WRITTEN_AT_ONCE) {
             let mut pipeline = redis::pipe();
             for (key, value) in some {

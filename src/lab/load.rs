@@ -1,6 +1,8 @@
 //! The users: an open-loop load generator. Requests come when users want something, not when an earlier answer
 //! is there; so a slow service is not spared.
 
+mod retries;
+
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +23,7 @@ use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub(super) use self::retries::{Again, Retries};
 use super::LabError;
 use super::counters::LoadCounters;
 use super::exposition::FINE;
@@ -28,13 +31,6 @@ use super::features::{HotPair, ITEMS, USERS};
 use super::process::Started;
 use super::service::{RankRequest, serve};
 use crate::tls;
-
-/// When the client gives up on an attempt.
-const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The shortest pause before the one repetition that a refused request gets, and how much longer it may be: without
-/// that, everyone who was refused together would come back together.
-const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(50));
 
 /// Pages from which requests come.
 const ROUTES: &[&str] = &["home", "search", "detail"];
@@ -45,6 +41,7 @@ pub(super) struct Load {
     traffic: Mutex<Traffic>,
     client: reqwest::Client,
     url: String,
+    retries: Retries,
     counts: Counts,
     registry: Registry,
 }
@@ -83,6 +80,7 @@ impl Load {
     pub(super) async fn start(
         service: SocketAddr,
         rate: f64,
+        retries: Retries,
         seed: u64,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, SocketAddr), LabError> {
@@ -91,7 +89,7 @@ impl Load {
         let client = reqwest::Client::builder()
             .no_proxy()
             .tls_certs_only([])
-            .timeout(TIMEOUT)
+            .timeout(retries.timeout)
             .build()
             .map_err(|error| LabError::part("the load generator", std::io::Error::other(error)))?;
         let counts = Counts {
@@ -104,7 +102,7 @@ impl Load {
         let registry = register(&counts);
         let traffic = Mutex::new(Traffic { rate, campaign: None });
         let url = format!("http://{service}/v1/rank");
-        let load = Arc::new(Self { traffic, client, url, counts, registry });
+        let load = Arc::new(Self { traffic, client, url, retries, counts, registry });
         let router = Router::new().route("/metrics", get(metrics)).with_state(Arc::clone(&load));
         let address =
             serve(router, stop.clone()).await.map_err(|error| LabError::part("the load generator", error))?;
@@ -145,8 +143,8 @@ impl Load {
             tokio::time::sleep_until(next).await;
             let traffic = *self.lock();
             let request = traffic.draw(&mut random);
-            let pause = RETRY_PAUSE.0 + RETRY_PAUSE.1.mul_f64(random.random());
-            tokio::spawn(Arc::clone(&self).send(request, pause));
+            let chance = random.random();
+            tokio::spawn(Arc::clone(&self).send(request, chance));
             // Arrivals are independent of each other: exponential gaps. They are counted from when the last one
             // was due, so that a late timer changes no rate.
             let gap = -(1.0 - random.random::<f64>()).ln() / traffic.rate;
@@ -154,14 +152,15 @@ impl Load {
         }
     }
 
-    async fn send(self: Arc<Self>, request: RankRequest, pause: Duration) {
+    async fn send(self: Arc<Self>, request: RankRequest, chance: f64) {
         self.counts.originals.inc();
         let begun = Instant::now();
         let mut status = self.attempt(&request).await;
-        // Only a refusal is repeated: the service did no work for it.
-        if status == Some(StatusCode::SERVICE_UNAVAILABLE) {
+        let mut done = 0;
+        while let Some(pause) = self.retries.pause(done, status, chance) {
             tokio::time::sleep(pause).await;
             status = self.attempt(&request).await;
+            done += 1;
         }
         self.counts.duration.observe(begun.elapsed().as_secs_f64());
         if status == Some(StatusCode::OK) {

@@ -9,6 +9,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// Which form of it this is.
     pub variant: Variant,
+    /// Which parts there are.
+    pub shape: Shape,
     /// One line for help.
     pub about: &'static str,
     /// What is done at the fault's second.
@@ -26,6 +28,12 @@ pub enum Variant {
     Surge,
     /// `--saving`: a small snapshot now and then.
     Saving,
+    /// `--fleet`: a gateway and five instances.
+    Fleet,
+    /// `--backoff`: clients that wait before they try again.
+    Backoff,
+    /// `--answers`: a cache of answers instead of features.
+    Answers,
 }
 
 impl Variant {
@@ -35,8 +43,20 @@ impl Variant {
             Self::Plain => "",
             Self::Surge => " --surge",
             Self::Saving => " --saving",
+            Self::Fleet => " --fleet",
+            Self::Backoff => " --backoff",
+            Self::Answers => " --answers",
         }
     }
+}
+
+/// Which parts a lab has. Its configuration tells this and nothing else of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Users, one instance of the service, and Redis.
+    Single,
+    /// The same with a gateway between the users and five instances.
+    Fleet,
 }
 
 /// What is done to the parts at the fault's second.
@@ -73,6 +93,9 @@ pub enum Fault {
         windows: u32,
         /// Length of a window.
         every: Duration,
+        /// Whether what the service misses are the model's answers, which it otherwise finds in a cache, and not
+        /// features: then the model has to answer again.
+        answers: bool,
     },
     /// The service's new client reads a request's keys with one command wherever they lie, which a cluster refuses;
     /// it serves this share of the requests, and the seed draws one.
@@ -85,6 +108,23 @@ pub enum Fault {
     HeldConnections {
         /// Least and greatest multiple.
         load: RangeInclusiveF64,
+    },
+    /// The model takes longer for some seconds, and users who get no answer in time try again at once, twice.
+    Slowdown {
+        /// How many times as long it takes.
+        times: f64,
+        /// For how many seconds; the seed draws a number.
+        seconds: RangeInclusiveF64,
+        /// Whether users wait before they try again, longer each time.
+        backoff: bool,
+    },
+    /// So many instances of the service, which the seed draws, take several times as long for each request; their
+    /// ports still accept connections.
+    Chokes {
+        /// How many.
+        instances: usize,
+        /// How many times as long; the seed draws a number.
+        times: RangeInclusiveF64,
     },
     /// One shard, which the seed draws, holds so much data beside its features and saves a snapshot again and again.
     Snapshots {
@@ -130,6 +170,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "healthy",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "nothing happens",
         fault: Fault::None,
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
@@ -137,6 +178,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "healthy",
         variant: Variant::Surge,
+        shape: Shape::Single,
         about: "users come 2.5 times as often, and the parts can serve them",
         fault: Fault::Surge(2.5),
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
@@ -144,13 +186,23 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "healthy",
         variant: Variant::Saving,
+        shape: Shape::Single,
         about: "one shard saves a snapshot of 20 MB now and then",
         fault: Fault::Snapshots { bytes: 20_000_000, killed_after: None, pause: Duration::from_secs(8) },
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
     },
     Scenario {
+        name: "healthy",
+        variant: Variant::Fleet,
+        shape: Shape::Fleet,
+        about: "a gateway before five instances, and nothing happens",
+        fault: Fault::None,
+        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+    },
+    Scenario {
         name: "hot-shard",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "a profile of 1.8 MB and a campaign fill the link of one Redis shard",
         fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.6 },
         expected: Expected {
@@ -162,6 +214,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "slow-ranker",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "the service's own code before or after the model takes most of a second longer",
         fault: Fault::SlowStage { stages: &["pre", "post"], milliseconds: RangeInclusiveF64(600.0, 900.0) },
         expected: Expected {
@@ -173,8 +226,14 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "expiry-herd",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "everything on one Redis shard expires in the same second, every 24 s, and is computed anew",
-        fault: Fault::ExpiryHerd { keys: 400_000, windows: 3, every: Duration::from_secs(24) },
+        fault: Fault::ExpiryHerd {
+            keys: 400_000,
+            windows: 3,
+            every: Duration::from_secs(24),
+            answers: false,
+        },
         expected: Expected {
             first: Some(Suspect { subject: "redis/features#DRAWN", rule: "expiry-herd" }),
             innocent: &["redis/features#*", "queue/ranker"],
@@ -182,8 +241,21 @@ pub const SCENARIOS: &[Scenario] = &[
         },
     },
     Scenario {
+        name: "expiry-herd",
+        variant: Variant::Answers,
+        shape: Shape::Single,
+        about: "the answers of the model that one Redis shard keeps expire in the same second: all go to the queue",
+        fault: Fault::ExpiryHerd { keys: 400_000, windows: 3, every: Duration::from_secs(24), answers: true },
+        expected: Expected {
+            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "expiry-herd" }),
+            innocent: &["redis/features#*"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
         name: "cross-slot",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "a new client of the service reads keys of different slots with one command",
         fault: Fault::ReadsTogether { share: RangeInclusiveF64(0.2, 0.4) },
         expected: Expected {
@@ -195,6 +267,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "pool-starved",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "new code of the service keeps its Redis connections for longer than it needs them",
         fault: Fault::HeldConnections { load: RangeInclusiveF64(1.1, 1.3) },
         expected: Expected {
@@ -204,8 +277,41 @@ pub const SCENARIOS: &[Scenario] = &[
         },
     },
     Scenario {
+        name: "retry-storm",
+        variant: Variant::Plain,
+        shape: Shape::Single,
+        about: "the model is slow for some seconds, users try again at once, and their storm outlives the cause",
+        fault: Fault::Slowdown { times: 10.0, seconds: RangeInclusiveF64(2.5, 3.5), backoff: false },
+        expected: Expected {
+            first: Some(Suspect { subject: "client/load", rule: "retry-storm" }),
+            innocent: &["redis/features#*"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
+        name: "retry-storm",
+        variant: Variant::Backoff,
+        shape: Shape::Single,
+        about: "the model is slow for some seconds, users wait before they try again, and all is well again",
+        fault: Fault::Slowdown { times: 10.0, seconds: RangeInclusiveF64(2.5, 3.5), backoff: true },
+        expected: Expected { first: None, innocent: &["redis/features#*"], unknown: UNKNOWN },
+    },
+    Scenario {
+        name: "failover-storm",
+        variant: Variant::Plain,
+        shape: Shape::Fleet,
+        about: "two of five instances choke and stay ready; the gateway takes the slow out and overloads the rest",
+        fault: Fault::Chokes { instances: 2, times: RangeInclusiveF64(6.0, 9.0) },
+        expected: Expected {
+            first: Some(Suspect { subject: "gateway/edge", rule: "failover-storm" }),
+            innocent: &["redis/features#*"],
+            unknown: UNKNOWN,
+        },
+    },
+    Scenario {
         name: "fork-stall",
         variant: Variant::Plain,
+        shape: Shape::Single,
         about: "one Redis shard with 6 GB of data tries to save a snapshot again and again (needs 8 GB of memory)",
         fault: Fault::Snapshots {
             bytes: 6_000_000_000,
@@ -224,6 +330,11 @@ impl Scenario {
     /// The scenario of this name in this form.
     pub fn find(name: &str, variant: Variant) -> Option<&'static Self> {
         SCENARIOS.iter().find(|scenario| scenario.name == name && scenario.variant == variant)
+    }
+
+    /// The name of the scenario that has this form, or of the first that has.
+    pub fn with(variant: Variant) -> &'static str {
+        SCENARIOS.iter().find(|scenario| scenario.variant == variant).map_or("none", |scenario| scenario.name)
     }
 
     /// What is to be expected of it in words: `its fault comes after 5 s`, or that nothing happens.

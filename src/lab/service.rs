@@ -10,7 +10,7 @@ mod release;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::batcher::Batcher;
+pub(super) use self::batcher::{Pace, QUEUE};
 pub(super) use self::feature_store::POOL;
 use self::feature_store::{Counted, FeatureStore, StoreError};
 pub(super) use self::release::Release;
@@ -32,7 +33,7 @@ use super::LabError;
 use super::counters::ServiceCounters;
 use super::exposition::{FINE, Recorder};
 use super::fault::Window;
-use super::features::{ITEMS, computed, item_key, profile_key};
+use super::features::{ITEMS, answer_key, computed, item_key, profile_key};
 use super::process::Started;
 
 /// The stages of a request, in their order, and what each takes of itself; those without a number take what
@@ -56,6 +57,9 @@ const DEADLINE: Duration = Duration::from_millis(2_500);
 /// What it takes to compute a feature that Redis does not have, from raw events that some other database holds.
 const COMPUTING: Duration = Duration::from_millis(350);
 
+/// The status of a request whose caller went away, as proxies count it.
+const CALLER_GONE: u16 = 499;
+
 /// Items whose features one request needs: the one it asks for and some like it.
 const ITEMS_PER_REQUEST: u32 = 3;
 
@@ -78,6 +82,8 @@ pub(super) struct Service {
     started: Started,
     in_flight: AtomicUsize,
     refused: AtomicU64,
+    /// Requests that the service finished although their caller had gone.
+    wasted: AtomicU64,
     /// Durations by status.
     answers: Mutex<BTreeMap<u16, Arc<Recorder>>>,
     stages: BTreeMap<&'static str, Recorder>,
@@ -100,6 +106,7 @@ impl Service {
             started: Started::now(),
             in_flight: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
+            wasted: AtomicU64::new(0),
             answers: Mutex::new(BTreeMap::from([(200, Arc::new(Recorder::new(FINE)))])),
             stages: STAGES.iter().map(|(stage, _)| (*stage, Recorder::new(FINE))).collect(),
             computed: Recorder::new(FINE),
@@ -124,6 +131,7 @@ impl Service {
     /// From now on it runs as this release does.
     pub(super) fn deploy(&self, release: Release) {
         *lock(&self.release) = release;
+        self.batcher.set_pace(release.pace);
     }
 
     /// What was counted so far.
@@ -145,6 +153,7 @@ impl Service {
             queue_waiting: self.batcher.counts.waiting.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed)
                 + self.batcher.counts.rejected.load(Ordering::Relaxed),
+            wasted: self.wasted.load(Ordering::Relaxed),
             big_reads: counts.big_reads.load(Ordering::Relaxed),
             computed: self.computed.histogram(),
         }
@@ -156,21 +165,37 @@ impl Service {
             return Err(StatusCode::SERVICE_UNAVAILABLE);
         }
         let _in_flight = Counted::on(&self.in_flight);
+        // Refused at the door: a place in the queue is what the rest of the work would be for.
+        if self.batcher.is_full() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(StatusCode::SERVICE_UNAVAILABLE);
+        }
         self.own_stage("gateway").await;
         self.own_stage("auth").await;
-        self.load_features(request).await.map_err(|error| match error {
-            StoreError::PoolTimeout | StoreError::CommandTimeout => StatusCode::GATEWAY_TIMEOUT,
-            StoreError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        })?;
+        self.load_features(request).await.map_err(status_of)?;
         self.own_stage("pre").await;
+        let answer = lock(&self.release).keeps_answers.then(|| answer_key(request.item));
+        if let Some(key) = &answer
+            && self.is_kept(key).await.map_err(status_of)?
+        {
+            self.own_stage("post").await;
+            return Ok(());
+        }
         let inferred = match self.batcher.infer().await {
             Ok(Some(inferred)) => inferred,
             Ok(None) | Err(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
         };
         self.record("queue", inferred.queued);
         self.record("infer", inferred.inferred);
+        if let Some(key) = &answer {
+            self.keep(key).await.map_err(status_of)?;
+        }
         self.own_stage("post").await;
         Ok(())
+    }
+
+    async fn is_kept(&self, key: &str) -> Result<bool, StoreError> {
+        Ok(self.store.borrow(Instant::now() + DEADLINE).await?.get(key).await?.is_some())
     }
 
     async fn load_features(&self, request: &RankRequest) -> Result<(), StoreError> {
@@ -218,6 +243,11 @@ impl Service {
         let begun = Instant::now();
         tokio::time::sleep(COMPUTING).await;
         self.computed.record(begun.elapsed());
+        self.keep(key).await
+    }
+
+    /// Writes what was computed where it was missed.
+    async fn keep(&self, key: &str) -> Result<(), StoreError> {
         let kept_until = lock(&self.release).kept_until.map(Window::end_now);
         self.store.borrow(Instant::now() + DEADLINE).await?.set(key, computed(key), kept_until).await
     }
@@ -237,10 +267,18 @@ impl Service {
         }
     }
 
-    fn record_answer(&self, status: StatusCode, duration: Duration) {
+    fn record_answer(&self, status: u16, duration: Duration) {
         let mut answers = lock(&self.answers);
-        let recorder = answers.entry(status.as_u16()).or_insert_with(|| Arc::new(Recorder::new(FINE)));
+        let recorder = answers.entry(status).or_insert_with(|| Arc::new(Recorder::new(FINE)));
         recorder.record(duration);
+    }
+}
+
+/// What a caller is told when a value could not be read.
+fn status_of(error: StoreError) -> StatusCode {
+    match error {
+        StoreError::PoolTimeout | StoreError::CommandTimeout => StatusCode::GATEWAY_TIMEOUT,
+        StoreError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -250,14 +288,70 @@ fn similar(item: u32, n: u32) -> u32 {
 }
 
 async fn rank(State(service): State<Arc<Service>>, Json(request): Json<RankRequest>) -> Response {
-    let begun = Instant::now();
-    let outcome = service.answer(&request).await;
-    let status = outcome.err().unwrap_or(StatusCode::OK);
-    service.record_answer(status, begun.elapsed());
+    let mut asked = Asked::new(&service);
+    let (work, item) = (asked.work(), request.item);
+    // A task of its own: like most services it does not notice that a caller goes away, and works on.
+    let outcome = tokio::spawn(async move { work.answer(&request).await }).await;
+    let status = match outcome {
+        Ok(outcome) => outcome.err().unwrap_or(StatusCode::OK),
+        // It panicked, or the lab ends.
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    asked.answered(status);
     match status {
-        StatusCode::OK => Json(serde_json::json!({ "item": request.item, "score": 0.5 })).into_response(),
+        StatusCode::OK => Json(serde_json::json!({ "item": item, "score": 0.5 })).into_response(),
         StatusCode::SERVICE_UNAVAILABLE => (status, [(header::RETRY_AFTER, "1")], "busy").into_response(),
         _ => (status, "no features").into_response(),
+    }
+}
+
+/// A request until it is answered. Its caller may go away before: then it is dropped, and counted as what proxies
+/// call 499.
+struct Asked {
+    service: Arc<Service>,
+    begun: Instant,
+    is_answered: bool,
+    is_gone: Arc<AtomicBool>,
+}
+
+/// The work for a request, which ends whether or not anybody waits for it.
+struct Work {
+    service: Arc<Service>,
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Asked {
+    fn new(service: &Arc<Service>) -> Self {
+        let is_gone = Arc::new(AtomicBool::new(false));
+        Self { service: Arc::clone(service), begun: Instant::now(), is_answered: false, is_gone }
+    }
+
+    fn work(&self) -> Work {
+        Work { service: Arc::clone(&self.service), is_gone: Arc::clone(&self.is_gone) }
+    }
+
+    fn answered(&mut self, status: StatusCode) {
+        self.is_answered = true;
+        self.service.record_answer(status.as_u16(), self.begun.elapsed());
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.is_gone.store(true, Ordering::Relaxed);
+            self.service.record_answer(CALLER_GONE, self.begun.elapsed());
+        }
+    }
+}
+
+impl Work {
+    async fn answer(&self, request: &RankRequest) -> Result<(), StatusCode> {
+        let outcome = self.service.answer(request).await;
+        if self.is_gone.load(Ordering::Relaxed) {
+            self.service.wasted.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
     }
 }
 
@@ -279,6 +373,6 @@ pub(super) async fn serve(router: Router, stop: CancellationToken) -> io::Result
     Ok(address)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use redis::aio::MultiplexedConnection;
 
 use crate::lab::cluster::Cluster;
-use crate::lab::features::{USERS, keys_of_shard, on_shard};
+use crate::lab::features::{USERS, answers_of_shard, keys_of_shard, on_shard};
+use crate::lab::service::Pace;
 use crate::lab::{LabError, LabOptions};
 
 /// How long writing the keys may take: the first window ends so much later, plus the time until the fault.
@@ -24,6 +25,14 @@ const SCRIPT: &str = "for i = 1, ARGV[1] do redis.call('SET', KEYS[1] .. i, ARGV
 
 /// A visit.
 const VISIT: &str = "item:feat:000;t=1764460800";
+
+/// What a model can answer that is spared most questions by a cache of answers, as a share of what users ask.
+const CAPACITY_BEHIND_CACHE: f64 = 0.2;
+
+/// The pace of that model.
+pub(super) fn pace(rate: u32) -> Pace {
+    Pace::of(CAPACITY_BEHIND_CACHE * f64::from(rate), 0.5)
+}
 
 /// Windows of equal length, at whose ends keys expire.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,14 +72,19 @@ pub(super) async fn write(
     cluster: &Cluster,
     shard: usize,
     options: &LabOptions,
-    (keys, windows, every): (usize, u32, Duration),
+    (keys, windows, every, answers): (usize, u32, Duration, bool),
 ) -> Result<Window, LabError> {
     let shards = usize::from(options.shards);
     let window = Window { first: since_epoch() + LONGEST_WRITING + options.at, every };
     let failed = |error| LabError::redis("writing keys that expire together", error);
     let mut connection = cluster.primary(shard).await?;
     let mut pipeline = redis::pipe();
-    for key in keys_of_shard(shard, shards) {
+    let served: Vec<_> = if answers {
+        answers_of_shard(shard, shards).collect()
+    } else {
+        keys_of_shard(shard, shards).collect()
+    };
+    for key in served {
         pipeline.cmd("PEXPIREAT").arg(key).arg(window.first.as_millis() as u64).ignore();
     }
     pipeline.query_async::<()>(&mut connection).await.map_err(failed)?;

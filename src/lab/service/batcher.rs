@@ -1,20 +1,22 @@
 //! The queue before the model and the dynamic batcher behind it.
 //!
-//! The model is a timer: no processor time is burnt, and a batch takes 10 ms and half a millisecond for each of
-//! its requests. So it can serve 570 requests a second, twice what a surge brings: timers run late on a busy machine.
+//! The model is a timer: no processor time is burnt, and a batch usually takes 10 ms and half a millisecond for each
+//! of its requests. So it can serve 570 requests a second, twice what a surge brings: timers run late on a busy
+//! machine. A release may have a model of another pace.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::lock;
 use crate::lab::exposition::{BATCH_SIZES, Recorder, VLLM_END_TO_END, VLLM_FIRST_TOKEN};
 
 /// Requests that may wait.
-pub(super) const QUEUE: usize = 256;
+pub(in crate::lab) const QUEUE: usize = 256;
 
 /// Requests in one batch at most.
 pub(super) const LARGEST_BATCH: usize = 8;
@@ -22,16 +24,43 @@ pub(super) const LARGEST_BATCH: usize = 8;
 /// How long a batch that is not full waits for more.
 const LONGEST_GATHERING: Duration = Duration::from_millis(5);
 
-/// What a batch takes by itself.
-const BATCH_TIME: Duration = Duration::from_millis(10);
+/// How fast a model is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lab) struct Pace {
+    /// What a batch takes by itself.
+    pub(in crate::lab) batch: Duration,
+    /// What each request adds to its batch.
+    pub(in crate::lab) request: Duration,
+}
 
-/// What each request adds to its batch.
-const REQUEST_TIME: Duration = Duration::from_micros(500);
+impl Default for Pace {
+    fn default() -> Self {
+        Self { batch: Duration::from_millis(10), request: Duration::from_micros(500) }
+    }
+}
+
+impl Pace {
+    /// The pace of a model that serves so many requests a second in full batches, where the batch takes this share of
+    /// the time and its requests the rest.
+    pub(in crate::lab) fn of(per_second: f64, share_of_batch: f64) -> Self {
+        let full = LARGEST_BATCH as f64 / per_second;
+        Self {
+            batch: Duration::from_secs_f64(full * share_of_batch),
+            request: Duration::from_secs_f64((1.0 - share_of_batch) / per_second),
+        }
+    }
+
+    /// A pace this many times as slow.
+    pub(in crate::lab) fn slower(self, times: f64) -> Self {
+        Self { batch: self.batch.mul_f64(times), request: self.request.mul_f64(times) }
+    }
+}
 
 /// Where requests wait for the model.
 #[derive(Debug)]
 pub(super) struct Batcher {
     queue: mpsc::Sender<Waiting>,
+    pace: Arc<Mutex<Pace>>,
     /// What was counted.
     pub(super) counts: Arc<BatchCounts>,
 }
@@ -88,13 +117,25 @@ impl Batcher {
         });
         let (queue, queued) = mpsc::channel(QUEUE);
         let shared = Arc::clone(&counts);
+        let pace = Arc::new(Mutex::new(Pace::default()));
+        let running = Arc::clone(&pace);
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = run(queued, &shared) => {}
+                () = run(queued, &shared, &running) => {}
             }
         });
-        Self { queue, counts }
+        Self { queue, pace, counts }
+    }
+
+    /// From the next batch on the model is this fast.
+    pub(super) fn set_pace(&self, pace: Pace) {
+        *lock(&self.pace) = pace;
+    }
+
+    /// Whether the queue has no place left.
+    pub(super) fn is_full(&self) -> bool {
+        self.queue.capacity() == 0
     }
 
     /// Queues a request and waits until the model has served it; `None` when the batcher has stopped.
@@ -110,7 +151,7 @@ impl Batcher {
     }
 }
 
-async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts) {
+async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts, pace: &Mutex<Pace>) {
     let mut batch = Vec::with_capacity(LARGEST_BATCH);
     while let Some(first) = queue.recv().await {
         let complete_by = Instant::now() + LONGEST_GATHERING;
@@ -126,7 +167,8 @@ async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts) {
         counts.running.store(size, Ordering::Relaxed);
         counts.sizes.record_number(size as f64);
         let begun = Instant::now();
-        tokio::time::sleep(BATCH_TIME + REQUEST_TIME * size as u32).await;
+        let pace = *lock(pace);
+        tokio::time::sleep(pace.batch + pace.request * size as u32).await;
         let inferred = begun.elapsed();
         counts.running.store(0, Ordering::Relaxed);
         for request in batch.drain(..) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::batcher::Pace;
 use crate::lab::fault::Window;
 
 /// The difference; the default is none.
@@ -13,7 +14,11 @@ pub(in crate::lab) struct Release {
     pub(in crate::lab) held: Duration,
     /// Share of requests that read all their keys with one command.
     pub(in crate::lab) read_together: f64,
-    /// When features that the service computed itself expire: at the window's end, or never.
+    /// How fast its model is.
+    pub(in crate::lab) pace: Pace,
+    /// Whether answers are kept in a cache, which spares the model whoever asks for the same again.
+    pub(in crate::lab) keeps_answers: bool,
+    /// When features and answers that the service computed itself expire: at the window's end, or never.
     pub(in crate::lab) kept_until: Option<Window>,
 }
 
