@@ -11,6 +11,7 @@ mod changes;
 mod data_state;
 #[cfg(test)]
 mod example;
+mod gateway;
 mod gauge;
 mod graph;
 pub mod keys;

@@ -81,13 +81,7 @@ pub struct CaseFinding {
 /// a case; one of these that is built since is judged like every other.
 pub static UNBUILT: &[&str] = &[
     "batch-starved",
-    "breaker-flapping",
-    "checkpoint-slow",
     "compute-bound",
-    "consumer-lag",
-    "failover-storm",
-    "fake-healthy",
-    "feature-stale",
     "gpu-error",
     "gpu-memory-full",
     "gpu-memory-leak",
@@ -100,7 +94,6 @@ pub static UNBUILT: &[&str] = &[
     "no-backpressure",
     "pcie-degraded",
     "slo-burn",
-    "timeout-mismatch",
 ];
 
 /// Whether a case may name this rule.

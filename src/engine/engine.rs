@@ -21,6 +21,7 @@ use crate::store::Store;
 use crate::time::Moment;
 use crate::timeline::{Frame, Timeline};
 use crate::triage;
+use crate::upstream_time::upstream_times;
 use crate::world::World;
 
 /// Findings that ended are kept for this long after the last symptom.
@@ -238,6 +239,7 @@ impl Engine {
                 .collect(),
             views: self.world.all_views().cloned().collect(),
             command_times: command_times(&self.store, &self.world, frame.at).into(),
+            upstream_times: upstream_times(&self.store, &self.world, frame.at).into(),
             slow_commands: self.world.slow_logs().newest(SLOW_COMMANDS_SHOWN).into(),
             scans_wanted: frame.scans_wanted.to_vec(),
             searches_wanted: frame.searches_wanted.to_vec(),

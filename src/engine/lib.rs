@@ -36,6 +36,7 @@ pub mod text;
 pub mod time;
 pub mod timeline;
 pub mod triage;
+pub mod upstream_time;
 pub mod wording;
 pub mod world;
 pub mod writeup;

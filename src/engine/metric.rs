@@ -329,6 +329,7 @@ metrics! {
     // What log files tell.
     LOG_REQUESTS "log.requests" Counter PerSecond Neither "requests in an access log (part = route)"
     LOG_REPEATED "log.requests.repeated" Counter PerSecond High "requests in an access log (part = route) whose id was there within the last 30 s"
+    LOG_THRICE "log.requests.thrice" Counter PerSecond High "requests in an access log (part = route) that were the third with their id within 30 s: how many ids come three times and more"
     LOG_MATCHES "log.matches" Counter PerSecond High "lines of a log that a pattern (part = its name) fits"
 
     // A message log and what is made of it.

@@ -4,13 +4,17 @@
 //! pure function of a [`Scene`]. To add one, write the file and add its line to [`RULES`].
 
 mod access_changed;
+mod asked;
 mod big_key;
 mod breach;
+mod breaker_flapping;
 mod business_symptom;
+mod checkpoint_slow;
 mod cluster_views;
 mod co_located_keys;
 mod command_mix;
 mod connections_high;
+mod consumer_lag;
 mod cross_slot;
 mod declared_limit;
 mod deviation;
@@ -18,9 +22,13 @@ mod error_shift;
 mod evicting;
 mod expiry_forecast;
 mod expiry_herd;
+mod failover_storm;
+mod fake_healthy;
+mod feature_stale;
 mod fork_stall;
 mod hit_but_slow;
 mod hot_key;
+mod late_flow;
 mod latency_shift;
 mod memory_high;
 mod miss_flood;
@@ -42,6 +50,7 @@ mod slow_commands;
 mod slow_instance;
 mod slow_to_answer;
 mod surge;
+mod timeout_mismatch;
 mod topology_split;
 mod watches;
 
@@ -83,6 +92,9 @@ pub static RULES: &[&Rule] = &[
     &pool_starved::RULE,
     &queue_not_compute::RULE,
     &network_path::RULE,
+    &consumer_lag::RULE,
+    &checkpoint_slow::RULE,
+    &feature_stale::RULE,
     &declared_limit::RULE,
     &slow_instance::RULE,
     &hit_but_slow::RULE,
@@ -90,6 +102,10 @@ pub static RULES: &[&Rule] = &[
     &skew::RULE,
     &surge::RULE,
     &retry_storm::RULE,
+    &failover_storm::RULE,
+    &fake_healthy::RULE,
+    &breaker_flapping::RULE,
+    &timeout_mismatch::RULE,
     &self_slow::RULE,
     &deviation::RULE,
     &recent_change::RULE,

@@ -1,6 +1,7 @@
 //! What a rule sees: the store, the world and the graph at one moment, with the questions that rules ask.
 
 mod looked;
+mod told;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::World;
 pub(crate) use looked::Looked;
+pub(crate) use told::Told;
 
 /// Intervals over which a present value is averaged.
 const PRESENT_INTERVALS: u32 = 3;
@@ -93,7 +95,17 @@ impl Scene<'_> {
 
     /// The newest value, if it is not stale.
     pub fn latest(&self, subject: &Subject, metric: impl Into<MetricName>) -> Option<Seen> {
-        self.store.latest(subject, metric, None).filter(|seen| seen.at >= self.stale_before())
+        self.latest_part(subject, metric, None)
+    }
+
+    /// The same of one part of a metric.
+    pub fn latest_part(
+        &self,
+        subject: &Subject,
+        metric: impl Into<MetricName>,
+        part: Option<&RemoteText>,
+    ) -> Option<Seen> {
+        self.store.latest(subject, metric, part).filter(|seen| seen.at >= self.stale_before())
     }
 
     /// The mean of the newest points, as many as fall in three intervals; `None` when they are stale.

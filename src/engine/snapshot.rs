@@ -21,6 +21,7 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::timeline::Timeline;
+use crate::upstream_time::UpstreamTime;
 
 /// Everything that can be shown about one moment; freezing the screen is keeping an old one.
 #[derive(Clone, Debug)]
@@ -65,6 +66,8 @@ pub struct Snapshot {
     pub views: Vec<(Moment, Arc<ClusterView>)>,
     /// How long calls of commands took lately, node by node; nothing in a snapshot that was gone back to.
     pub command_times: Arc<[CommandTime]>,
+    /// How long attempts at upstreams took lately, gateway by gateway; nothing in a snapshot that was gone back to.
+    pub upstream_times: Arc<[UpstreamTime]>,
     /// Newest entries of all slow logs with the node they came from, newest first.
     pub slow_commands: Arc<[(Subject, SlowCommand)]>,
     /// Shards on which a big-key scan would tell more; the application decides whether to run it.
@@ -122,6 +125,7 @@ impl Snapshot {
             large_commands: vec![],
             views: vec![],
             command_times: Arc::default(),
+            upstream_times: Arc::default(),
             slow_commands: Arc::default(),
             scans_wanted: vec![],
             searches_wanted: vec![],
@@ -207,6 +211,7 @@ impl Snapshot {
             large_commands: self.large_commands.iter().filter(|(_, one)| before(one.at)).cloned().collect(),
             views: self.views.iter().filter(|(at, _)| before(*at)).cloned().collect(),
             command_times: Arc::default(),
+            upstream_times: Arc::default(),
             flows: Arc::default(),
             scans_wanted: frame.scans_wanted.to_vec(),
             searches_wanted: frame.searches_wanted.to_vec(),

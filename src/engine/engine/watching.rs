@@ -49,6 +49,13 @@ impl Engine {
                     if instances.len() > 1 { instances } else { vec![] }
                 })
                 .collect(),
+            Watches::InstancesThat { kinds, are, .. } => graph
+                .components()
+                .filter(|component| kinds.contains(&component.kind()))
+                .flat_map(|component| self.world.parts(component))
+                .filter(|(part, _)| part.address().is_some() && are(scene, part))
+                .map(|(part, _)| part.clone())
+                .collect(),
         };
         watched.sort();
         watched

@@ -1,10 +1,12 @@
 //! Retries make more of the load than those who ask.
 
+use super::asked::{Asked, REPETITIONS, asked};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, Unit};
+use crate::baseline::Baseline;
+use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
-use crate::scene::{Scene, evidence, named_evidence};
+use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
@@ -17,10 +19,20 @@ pub(super) static RULE: Rule = Rule {
     doc: "Attempts are at least 1.5 times the original requests, or retries are at least a tenth of them while no \
           more of them end well than usual. Retries never begin a failure, but they keep it up after its cause is \
           gone: it is what to break, and seldom what to blame. Below 1.5 attempts an original it is a suspect at \
-          most.",
+          most. Counted by who repeats, by the gateway that repeats for others, by a service towards its own \
+          dependencies, or by request ids that an access log shows again within 30 s; of ids, a twentieth that come \
+          three times is a storm as well. Without any of these it may be a surge or a storm, and the answer is \
+          Unknown.",
     next: "bound the retries: two or three, after 100, 400 and 900 ms with jitter, and only within a budget of a \
            tenth of the originals; answer 503 with Retry-After where the queue is nearly full",
-    watches: Watches::Components(&[Kind::Client]),
+    watches: Watches::Those {
+        kinds: &[Kind::Client, Kind::Gateway, Kind::Service],
+        which: "that asks others or counts what comes again",
+        are: |scene, component| {
+            component.kind() != Kind::Service
+                || REPETITIONS.iter().any(|metric| scene.tells(component, *metric))
+        },
+    },
     nature: Nature::Mechanism,
     exonerates: true,
     role: Role::Amplifier,
@@ -39,6 +51,12 @@ pub(super) static RULE: Rule = Rule {
             help: "retries an original from which they may become one, while no more requests end well than usual",
         },
         Threshold {
+            name: "thrice",
+            default: 0.05,
+            unit: Unit::Ratio,
+            help: "share of request ids that come three times and more within 30 s from which it is a storm",
+        },
+        Threshold {
             name: "floor",
             default: 1.0,
             unit: Unit::PerSecond,
@@ -53,22 +71,24 @@ pub(super) static RULE: Rule = Rule {
 /// Goodput up to this multiple of its healthy value is flat.
 const FLAT: f64 = 1.1;
 
-fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement {
-    let (Some(originals), Some(attempts)) =
-        (scene.total(client, CLIENT_ORIGINALS), scene.total(client, CLIENT_ATTEMPTS))
-    else {
-        return Judgement::Unknown(format!("no count of originals and attempts: {}", scene.missing(client)));
+/// What is said where nobody counts repetitions.
+const SURGE_OR_STORM: &str = "surge or storm: no count of originals and attempts, and no request ids";
+
+fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
+    let asked = asked(scene, subject);
+    let Some((asked, attempts)) = asked.and_then(|asked| Some((asked, asked.attempts?))) else {
+        return Judgement::Unknown(format!("{SURGE_OR_STORM}: {}", scene.missing(subject)));
     };
+    let Asked { originals, successes, usual_successes, .. } = asked;
     if originals.value < limits.of("floor") {
         return Judgement::Clear("hardly any requests".to_owned());
     }
     let each = attempts.value / originals.value;
-    let successes = scene.total(client, CLIENT_SUCCESSES);
-    let healthy = scene.total_baseline(client, CLIENT_SUCCESSES);
     let goodput_is_flat =
-        successes.zip(healthy).is_some_and(|(now, healthy)| now.value <= healthy.typical * FLAT);
-    let goodput_is_known = successes.is_some() && healthy.is_some();
-    let is_storm = each >= limits.of("attempts");
+        successes.zip(usual_successes).is_some_and(|(now, healthy)| now.value <= healthy.typical * FLAT);
+    let goodput_is_known = successes.is_some() && usual_successes.is_some();
+    let thrice = asked.thrice.filter(|thrice| thrice.value >= limits.of("thrice"));
+    let is_storm = each >= limits.of("attempts") || thrice.is_some();
     let shown = format!("{each:.2} attempts an original");
     let are_many = each - 1.0 >= limits.of("retries");
     let may_become_one = are_many && goodput_is_flat;
@@ -81,31 +101,35 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
         return Judgement::Clear(shown);
     }
     let goodput = successes.map_or(String::new(), |now| {
-        let than = healthy
+        let than = usual_successes
             .map_or(String::new(), |healthy| format!(", usually {}", show(healthy.typical, Unit::PerSecond)));
         format!("; {} end well{than}", show(now.value, Unit::PerSecond))
     });
+    let ids = thrice.map_or(String::new(), |thrice| {
+        format!("; {} of the ids come three times and more within 30 s", show(thrice.value, Unit::Ratio))
+    });
     let limit = if is_storm { limits.of("attempts") } else { 1.0 + limits.of("retries") };
-    let mut numbers = vec![
-        named_evidence(
-            "attempts an original".to_owned(),
-            Unit::Ratio,
-            Seen { value: each, at: attempts.at },
-            Some(limit),
-            None,
-        ),
-        evidence(CLIENT_ATTEMPTS, attempts, None, scene.total_baseline(client, CLIENT_ATTEMPTS)),
-    ];
-    numbers.extend(successes.map(|seen| evidence(CLIENT_SUCCESSES, seen, None, healthy)));
+    let at = attempts.at;
+    let ratio = |name: &str, seen: Seen, limit: f64| {
+        named_evidence(name.to_owned(), Unit::Ratio, seen, Some(limit), None)
+    };
+    let rate = |place: usize, seen: Seen, usual: Option<Baseline>| {
+        named_evidence(asked.names[place].to_owned(), Unit::PerSecond, seen, None, usual)
+    };
+    let mut numbers = vec![ratio("attempts an original", Seen { value: each, at }, limit)];
+    numbers.extend(thrice.map(|thrice| ratio("ids with three attempts", thrice, limits.of("thrice"))));
+    numbers.push(rate(1, attempts, asked.usual_attempts));
+    numbers.extend(successes.map(|seen| rate(2, seen, usual_successes)));
+    let severity = thrice.map_or(0.0, |thrice| thrice.value / limits.of("thrice"));
     let breach = Breach::new(
-        format!("{shown}, limit {limit}{goodput}"),
+        format!("{shown}, limit {limit}{ids}{goodput}"),
         format!("{each:.1} attempts an original"),
-        each / limits.of("attempts"),
+        (each / limits.of("attempts")).max(severity),
         numbers,
     )
     .at_most(if is_storm { Confidence::Medium } else { Confidence::Low });
     // Without a healthy rate nobody can say whether those who ask are more than usual.
-    match scene.total_baseline(client, CLIENT_ORIGINALS) {
+    match asked.usual_originals {
         Some(_) => breach.judged(),
         None => breach.with_rival(&RULE.rivals[0]).judged(),
     }

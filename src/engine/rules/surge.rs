@@ -1,10 +1,11 @@
 //! Real traffic rose.
 
+use super::asked::{Asked, asked};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, Unit};
+use crate::metric::Unit;
 use crate::quantity::{show, times};
 use crate::report::Role;
-use crate::scene::{Scene, evidence, named_evidence};
+use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
@@ -13,9 +14,10 @@ pub(super) static RULE: Rule = Rule {
     title: "original requests rose",
     doc: "Original requests are at least twice their healthy rate, their successes rise with them, and attempts \
           per original are flat: it is traffic and not a storm of retries. Without a count of attempts the two \
-          cannot be told apart and the rule answers Unknown.",
+          cannot be told apart and the rule answers Unknown. A gateway's own retries and request ids of an access log are \
+          counted where no caller counts.",
     next: "see whether what is below has room: queue, batch fill, the busiest shard; scale on waiting requests",
-    watches: Watches::Components(&[Kind::Client]),
+    watches: Watches::Components(&[Kind::Client, Kind::Gateway]),
     nature: Nature::Circumstance,
     exonerates: true,
     role: Role::Trigger,
@@ -40,11 +42,12 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
-fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement {
-    let Some(originals) = scene.total(client, CLIENT_ORIGINALS) else {
-        return Judgement::Unknown(format!("no count of original requests: {}", scene.missing(client)));
+fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(asked) = asked(scene, subject) else {
+        return Judgement::Unknown(format!("no count of original requests: {}", scene.missing(subject)));
     };
-    let Some(healthy) = scene.total_baseline(client, CLIENT_ORIGINALS) else {
+    let Asked { originals, successes, usual_successes, .. } = asked;
+    let Some(healthy) = asked.usual_originals else {
         return Judgement::Unknown("no healthy rate to compare with yet".to_owned());
     };
     let rise = originals.value / healthy.typical.max(limits.of("floor"));
@@ -57,14 +60,12 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
     if rise < limits.of("rise") {
         return Judgement::Clear(shown);
     }
-    let Some(attempts) = scene.total(client, CLIENT_ATTEMPTS) else {
+    let Some(attempts) = asked.attempts else {
         return Judgement::Unknown(format!("{shown}: surge or storm? no count of attempts"));
     };
     let retries = (attempts.value / originals.value - 1.0).max(0.0);
-    let successes = scene.total(client, CLIENT_SUCCESSES);
-    let healthy_successes = scene.total_baseline(client, CLIENT_SUCCESSES);
     let goodput_rose = successes
-        .zip(healthy_successes)
+        .zip(usual_successes)
         .is_none_or(|(now, healthy)| now.value >= healthy.typical * limits.of("rise") * 0.8);
     if retries >= limits.of("retries") || !goodput_rose {
         return Judgement::Clear(format!(
@@ -79,7 +80,7 @@ fn judge(scene: &Scene<'_>, client: &Subject, limits: &Limits<'_>) -> Judgement 
         format!("traffic {}", times(rise)),
         rise / limits.of("rise"),
         vec![
-            evidence(CLIENT_ORIGINALS, originals, Some(limit), Some(healthy)),
+            named_evidence(asked.names[0].to_owned(), Unit::PerSecond, originals, Some(limit), Some(healthy)),
             named_evidence(
                 "retries per original".to_owned(),
                 Unit::Ratio,

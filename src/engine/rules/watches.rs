@@ -41,6 +41,15 @@ pub enum Watches {
     },
     /// Every instance of components of this kind, where there are two or more.
     Instances(Kind),
+    /// Every instance of components of these kinds of which something holds, also where there is but one.
+    InstancesThat {
+        /// The kinds.
+        kinds: &'static [Kind],
+        /// What holds of them, in words that follow `instance`.
+        which: &'static str,
+        /// Whether it holds of an instance.
+        are: fn(&Scene<'_>, &Subject) -> bool,
+    },
 }
 
 impl Watches {
@@ -48,7 +57,7 @@ impl Watches {
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Shards | Self::SampledShards | Self::ShardsOrShut | Self::Nodes => &[Kind::Redis],
-            Self::Components(kinds) | Self::Those { kinds, .. } => kinds,
+            Self::Components(kinds) | Self::Those { kinds, .. } | Self::InstancesThat { kinds, .. } => kinds,
             Self::Instances(Kind::Service) => &[Kind::Service],
             Self::Instances(_) => &[],
         }
@@ -71,6 +80,9 @@ impl Watches {
                 format!("every component {which}")
             }
             Self::Those { kinds, which, .. } => format!("{} {which}", Self::Components(kinds).words()),
+            Self::InstancesThat { kinds, which, .. } => {
+                format!("{} instance {which}", Self::Components(kinds).words())
+            }
             Self::Instances(kind) => format!("every {} instance, from two up", kind.word()),
         }
     }

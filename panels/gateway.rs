@@ -1,0 +1,184 @@
+//! What callers ask and what of it is asked again; what gateways make of it, upstream by upstream.
+
+mod asked;
+mod told;
+mod trends;
+mod upstream;
+
+use headwater_engine::filter::{FieldRow, Filter};
+use headwater_engine::{Snapshot, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::action::Action;
+use crate::lines::{self, Line as Told};
+use crate::listing::Listing;
+use crate::palette::ColorRole;
+use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::sentences::draw_sentences;
+use crate::title;
+use upstream::{COLUMNS, Line, give_strips, rows};
+
+/// This panel's line in the table.
+pub(crate) const ROW: PanelRow = PanelRow {
+    name: "clients",
+    title: "Clients & gateway",
+    short: "Client",
+    help: "what callers ask and ask again, and what gateways see of each upstream",
+    is_for_walls: true,
+    make: || Box::new(Clients { listing: Listing::new(COLUMNS), wanted: None }),
+};
+
+/// What help explains.
+static WORDS: &[(&str, &str)] = &[
+    ("originals", "requests before any was sent again: what people really want"),
+    ("attempts", "originals with all that was sent again"),
+    ("amplification", "attempts an original; from 1.5 on retries are most of the trouble"),
+    ("goodput", "requests that ended well; what is offered above it is wasted"),
+    ("upstream", "what a gateway sends requests to: a cluster, a pool or one address, as it names it"),
+    ("out", "members of an upstream that the gateway has taken out of rotation"),
+];
+
+/// From this height on there is a line about the row under the cursor.
+const WITH_FOOT: u16 = 12;
+
+/// Rows that the upstreams keep whatever is said above them: a head and a few rows.
+const LEAST_TABLE: u16 = 5;
+
+struct Clients {
+    listing: Listing<Line>,
+    /// A subject on whose first upstream the cursor is to be put.
+    wanted: Option<Subject>,
+}
+
+impl Panel for Clients {
+    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let mut rows = rows(view.snapshot);
+        self.settle(&rows);
+        if let Some(row) = self.listing.opened(&rows) {
+            let story = told::upstream(view.snapshot, row);
+            let heading = format!("{} of {}", row.name, row.gateway);
+            self.listing.page.draw(&heading, &story, view.palette, area, buffer);
+            return;
+        }
+        let asked = asked::all(view.snapshot);
+        let account = told::account(view.snapshot, &asked);
+        if account.is_empty() && rows.is_empty() {
+            return draw_sentences(&nothing(view.snapshot), view, area, buffer);
+        }
+        let table_rows = match rows.len() {
+            0 => 0,
+            many => u16::try_from(many).unwrap_or(u16::MAX).saturating_add(1).max(LEAST_TABLE),
+        };
+        let mut above = area;
+        let room = area.height.saturating_sub(table_rows.min(area.height / 2));
+        above.height = heights(&account, view, area.width).min(room);
+        lines::draw(&account, view.palette, above, buffer);
+        let mut rest = Rect { y: above.bottom(), height: area.height - above.height, ..area };
+        let foot: Vec<Told> = self.listing.table.selected(&rows).map(told::row).into_iter().collect();
+        if area.height >= WITH_FOOT && !rows.is_empty() {
+            let height = heights(&foot, view, area.width).min(2).min(rest.height);
+            rest.height -= height;
+            lines::draw(&foot, view.palette, Rect { y: rest.bottom(), height, ..area }, buffer);
+        }
+        let over_time = rest.height.saturating_sub(table_rows);
+        let taken = trends::draw(view, &asked, Rect { height: over_time, ..rest }, buffer);
+        rest = Rect { y: rest.y + taken, height: rest.height - taken, ..rest };
+        if rows.is_empty() {
+            let none = [("? no gateway tells of its upstreams".to_owned(), ColorRole::Unknown)];
+            return draw_sentences(&none, view, rest, buffer);
+        }
+        if rest.height > LEAST_TABLE {
+            let strips = self.listing.table.cells_of(upstream::STRIP, rest.width);
+            let words = give_strips(&mut rows, view.snapshot, strips);
+            title::draw("Upstreams", &words, view.palette, rest, buffer);
+            rest = Rect { y: rest.y + 1, height: rest.height - 1, ..rest };
+        }
+        let places = self.listing.table.cells_of(upstream::STRIP, rest.width);
+        give_strips(&mut rows, view.snapshot, places);
+        self.listing.table.draw(&rows, view, rest, buffer);
+    }
+
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        let rows = rows(view.snapshot);
+        self.settle(&rows);
+        self.listing.act(action, &rows, "no gateway tells of its upstreams")
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        if self.listing.opened_id().is_some() {
+            &[Action::Back, Action::Up, Action::Down]
+        } else {
+            &[Action::Open]
+        }
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        WORDS
+    }
+
+    fn fields(&self) -> Vec<FieldRow> {
+        self.listing.fields()
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>) {
+        self.listing.table.set_filter(filter);
+    }
+
+    fn close(&mut self) {
+        self.listing.close();
+    }
+
+    fn filter(&self) -> Option<&Filter> {
+        self.listing.filter()
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let rows = rows(view.snapshot);
+        let row = self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows));
+        row.map(told::words).or_else(|| asked::all(view.snapshot).first().map(asked::Asked::words))
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        self.listing.click(at, &rows(view.snapshot))
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        self.listing.close();
+        self.wanted = Some(subject.clone());
+    }
+}
+
+impl Clients {
+    /// Puts the cursor on the first upstream of the subject that was asked for, and leaves a page whose row has gone.
+    fn settle(&mut self, rows: &[Line]) {
+        self.listing.settle(rows);
+        let Some(wanted) = self.wanted.take() else { return };
+        if let Some(row) = rows.iter().find(|row| row.is_about(&wanted)) {
+            self.listing.table.select(&row.id);
+        }
+    }
+}
+
+/// Rows that lines take in full.
+fn heights(lines: &[Told], view: &View<'_>, width: u16) -> u16 {
+    lines.iter().map(|line| line.height(view.palette, width)).fold(0, u16::saturating_add)
+}
+
+/// What is said where nobody tells of callers.
+fn nothing(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
+    let what = match snapshot.targets().next() {
+        Some(_) => "? no caller and no gateway tells what is asked: not seen is not well",
+        None => "? no source has told anything yet",
+    };
+    let how =
+        "a page of a client, of Envoy, HAProxy, nginx or a service that retries would tell; see Sources";
+    vec![(what.to_owned(), ColorRole::Unknown), (how.to_owned(), ColorRole::Faint)]
+}
+
+#[cfg(test)]
+mod tests;
