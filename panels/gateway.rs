@@ -1,6 +1,7 @@
 //! What callers ask and what of it is asked again; what gateways make of it, upstream by upstream.
 
 mod asked;
+mod columns;
 mod told;
 mod trends;
 mod upstream;
@@ -17,7 +18,8 @@ use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::title;
-use upstream::{COLUMNS, Line, give_strips, rows};
+use columns::{COLUMNS, STRIP};
+use upstream::{Line, give_strips, rows};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -93,12 +95,12 @@ impl Panel for Clients {
             return draw_sentences(&none, view, rest, buffer);
         }
         if rest.height > LEAST_TABLE {
-            let strips = self.listing.table.cells_of(upstream::STRIP, rest.width);
+            let strips = self.listing.table.cells_of(STRIP, rest.width);
             let words = give_strips(&mut rows, view.snapshot, strips);
             title::draw("Upstreams", &words, view.palette, rest, buffer);
             rest = Rect { y: rest.y + 1, height: rest.height - 1, ..rest };
         }
-        let places = self.listing.table.cells_of(upstream::STRIP, rest.width);
+        let places = self.listing.table.cells_of(STRIP, rest.width);
         give_strips(&mut rows, view.snapshot, places);
         self.listing.table.draw(&rows, view, rest, buffer);
     }

@@ -30,6 +30,9 @@ const TELLING: f64 = 1.1;
 /// A gateway that waits this many times the objective is worth a colour.
 const LONG: f64 = 3.0;
 
+/// What a section says of a component, and whether it is trouble by itself; nothing where nobody tells.
+type Section = fn(&Snapshot, &Subject) -> Option<(String, bool)>;
+
 /// Everything above the table, the accusations first; empty when nobody tells anything.
 pub(super) fn account(snapshot: &Snapshot, asked: &[Asked]) -> Vec<Told> {
     let mut lines = vec![];
@@ -48,7 +51,7 @@ pub(super) fn account(snapshot: &Snapshot, asked: &[Asked]) -> Vec<Told> {
         };
         lines.push(Told::new(Weight::Whole, "offered", asked.words()).text_colored(role));
     }
-    let sections: [(&str, fn(&Snapshot, &Subject) -> Option<(String, bool)>); 5] = [
+    let sections: [(&str, Section); 5] = [
         ("repeats", repeats),
         ("connects", connections),
         ("waits", timeouts),

@@ -1,6 +1,5 @@
 //! One upstream of a gateway in a row.
 
-use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::{
     Bad, Metric, UPSTREAM_ACTIVE, UPSTREAM_EJECTED, UPSTREAM_ERRORS, UPSTREAM_HEALTHY, UPSTREAM_MEAN,
     UPSTREAM_MEMBERS, UPSTREAM_PENDING, UPSTREAM_READY, UPSTREAM_REQUESTS, UPSTREAM_RETRIES,
@@ -8,18 +7,10 @@ use headwater_engine::metric::{
 };
 use headwater_engine::quantity::show;
 use headwater_engine::{RemoteText, Snapshot, Subject};
-use headwater_widgets::HeatStrip;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
 
 use crate::palette::ColorRole;
-use crate::panel::View;
 use crate::strip_bins::Bins;
-use crate::table::{Cell, Column, Row, Width, number, text};
-
-/// The name of the column with the strips.
-pub(super) const STRIP: &str = "out-over-time";
+use crate::table::Row;
 
 /// Metrics that tell of an upstream.
 const OF_UPSTREAMS: &[Metric] = &[
@@ -33,7 +24,7 @@ const OF_UPSTREAMS: &[Metric] = &[
 ];
 
 /// From this share on errors are trouble.
-const MANY_ERRORS: f64 = 0.05;
+pub(super) const MANY_ERRORS: f64 = 0.05;
 
 /// How an upstream is, from the worst to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +93,7 @@ pub(super) struct Line {
     pub(super) ready: Option<f64>,
     pub(super) timeout: Option<f64>,
     /// How many are out over time, as a share of the most.
-    strip: Vec<Option<f64>>,
+    pub(super) strip: Vec<Option<f64>>,
 }
 
 /// A number of an upstream in words.
@@ -247,64 +238,3 @@ pub(super) fn give_strips(rows: &mut [Line], snapshot: &Snapshot, places: u16) -
     }
     bins.words()
 }
-
-fn draw_strip(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-    HeatStrip::new(&line.strip).glyphs(view.palette.glyphs).styles(view.palette.heat()).render(area, buffer);
-}
-
-/// What a row shows.
-pub(super) static COLUMNS: &[Column<Line>] = &[
-    text("state", "out, unready, failing, unseen or well", Width::Cells(9), 0, |line| {
-        let state = line.state();
-        let shown = format!("{} {}", state.glyph(), state.word());
-        Cell::text(state.word()).shown(shown).colored(state.role()).ranked(state as u8)
-    }),
-    text(
-        "upstream",
-        "a cluster, a pool or an address, as the gateway names it",
-        Width::Cells(20),
-        0,
-        |line| Cell::text(line.name.as_str()),
-    ),
-    text("gateway", "the gateway that tells it", Width::Cells(16), 7, |line| {
-        Cell::text(line.gateway.as_str())
-    }),
-    number("attempts", Unit::PerSecond, "attempts a second", 8, 1, |line| Cell::number(line.requests)),
-    number("errors", Unit::Ratio, "share of attempts that fail", 7, 1, |line| {
-        let ratio = line.error_ratio();
-        let is_bad = ratio.is_some_and(|ratio| ratio >= MANY_ERRORS);
-        Cell::number(ratio).colored(if is_bad { ColorRole::Suspect } else { ColorRole::Text })
-    }),
-    number(
-        "p99",
-        Unit::Seconds,
-        "99th percentile of the last minute, where there are buckets",
-        8,
-        2,
-        |line| Cell::number(line.p99),
-    ),
-    number("mean", Unit::Seconds, "mean time of an attempt", 8, 2, |line| Cell::number(line.mean)),
-    number("retries", Unit::PerSecond, "attempts that repeat a failed one", 8, 3, |line| {
-        Cell::number(line.retries)
-    }),
-    number("active", Unit::Count, "attempts under way", 7, 4, |line| Cell::number(line.active)),
-    number("pending", Unit::Count, "requests that wait for a connection", 8, 6, |line| {
-        Cell::number(line.pending)
-    }),
-    number("out", Unit::Count, "members that are taken out", 4, 3, |line| Cell::number(line.out)),
-    number("timeout", Unit::Seconds, "how long the gateway waits for it", 8, 5, |line| {
-        Cell::number(line.timeout)
-    }),
-    Column {
-        field: FieldRow {
-            name: STRIP,
-            kind: FieldKind::Text,
-            help: "how many were taken out, or whether the readiness check failed, over time",
-        },
-        title: "out over time",
-        width: Width::Rest(10),
-        rank: 4,
-        cell: |_| Cell::text(""),
-        draw: Some(draw_strip),
-    },
-];

@@ -70,8 +70,7 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
     if ready.value < 0.5 {
         return Judgement::Clear(format!("{whose} calls it not ready"));
     }
-    let looks: [fn(&Scene<'_>, &Subject, &Limits<'_>) -> Option<Look>; 3] = [errors, checks, slowness];
-    let looks: Vec<Look> = looks.iter().filter_map(|look| look(scene, instance, limits)).collect();
+    let looks: Vec<Look> = LOOKS.iter().filter_map(|look| look(scene, instance, limits)).collect();
     if looks.is_empty() {
         return Judgement::Unknown(format!(
             "called ready, and nothing tells how it answers: {}",
@@ -103,6 +102,12 @@ struct Look {
     severity: f64,
     number: Evidence,
 }
+
+/// A look at an instance; nothing where its numbers are not told.
+type Looking = fn(&Scene<'_>, &Subject, &Limits<'_>) -> Option<Look>;
+
+/// Every way, the plainest first: the first that is past its limit is told.
+static LOOKS: &[Looking] = &[errors, checks, slowness];
 
 /// Whether the instance is called ready, and by whom: a gateway decides on traffic and goes first.
 fn readiness(scene: &Scene<'_>, instance: &Subject, fresh: bool) -> Option<(Seen, String)> {
