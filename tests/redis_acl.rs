@@ -182,11 +182,18 @@ async fn the_doctor_names_what_is_missing_and_the_line_that_repairs_it() {
     let slowlog = steps.iter().find(|step| step.what.as_str() == "SLOWLOG GET").expect("it was tried");
     assert!(slowlog.outcome.as_ref().unwrap_err().as_str().contains("slow commands are not seen"));
     let fix = slowlog.fix.as_ref().expect("there is a fix").as_str();
-    assert!(fix.starts_with("ACL SETUSER watcher") && fix.contains("+slowlog|get"), "{fix}");
-    assert!(fix.contains("+latency|histogram"), "the line is whole: {fix}");
-    let line =
-        steps.iter().find(|step| step.what.as_str() == "ACL user").and_then(|step| step.fix.as_deref());
-    assert_eq!(line, Some(fix), "it is given where nothing is wrong too");
+    assert_eq!(fix, "ACL SETUSER watcher +slowlog|get");
+    let whole = steps.iter().find(|step| step.what.as_str() == "ACL user").expect("it is always given");
+    let line = whole.fix.as_ref().expect("there is a line").as_str();
+    assert!(line.contains("+slowlog|get") && line.contains("+latency|histogram"), "{line}");
+    assert!(whole.outcome.as_ref().unwrap().as_str().contains("takes from this user whatever else"));
+    let offer = |way: &str| {
+        steps.iter().find(|step| step.what.as_str() == format!("keys by {way}")).expect("it is told")
+    };
+    let scan = offer("scan").outcome.as_ref().expect("no failure of its own").as_str();
+    assert!(scan.starts_with("not offered: ") && scan.contains("ACL SETUSER watcher +scan"), "{scan}");
+    let monitor = offer("monitor").outcome.as_ref().expect("no failure of its own").as_str();
+    assert!(monitor.contains("not tried"), "{monitor}");
 
     let mut wrong = spec(&server);
     wrong.password = Some("nonsense".to_owned().into());

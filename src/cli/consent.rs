@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::span;
 use crate::app::hot_search::Permit;
+use crate::config::is_redis_address;
 use crate::sources::redis::LONGEST_MONITOR;
 
 /// The flags that agree to searches for hot keys.
@@ -29,6 +30,9 @@ impl ConsentArgs {
 }
 
 fn monitor_span(text: &str) -> Result<Duration, String> {
+    if is_redis_address(text) {
+        return Err(format!("a time belongs here and not a target: write --allow-monitor 1s {text}"));
+    }
     let asked = span(text)?;
     if asked <= LONGEST_MONITOR {
         Ok(asked)

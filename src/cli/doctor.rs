@@ -61,7 +61,8 @@ fn as_text(steps: &[ProbeStep], advice: &[(Subject, &str)], failed: usize) -> St
             Err(reason) => ("FAILED", reason, "  fix"),
         };
         out.hang(mark, 8, &format!("{}: {}: {outcome}", step.subject, step.what));
-        if let Some(fix) = &step.fix {
+        // A refusal that names its own remedy says it once.
+        if let Some(fix) = step.fix.as_ref().filter(|fix| !outcome.as_str().contains(fix.as_str())) {
             out.hang(aid, 8, fix);
         }
     }

@@ -74,14 +74,15 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
             .flat_map(|(index, one)| placements[index + 1..].iter().map(move |other| (one, other)))
             .map(|(one, other)| Pair {
                 keys: [one.key.as_str(), other.key.as_str()],
-                relation: relation(one, other).words(),
+                relation: if topology.clustered { relation(one, other).words() } else { "same server" },
             })
             .collect();
         for placed in &placements {
             let shard =
                 placed.shard.as_ref().map_or_else(|| "no shard owns it".to_owned(), Subject::to_string);
             let primary = placed.primary.as_ref().and_then(Subject::address).unwrap_or("no primary");
-            out.line(&format!("{}  slot {}  {shard}  {primary}", placed.key, placed.slot));
+            let slot = if topology.clustered { format!("slot {}  ", placed.slot) } else { String::new() };
+            out.line(&format!("{}  {slot}{shard}  {primary}", placed.key));
             if let Some(Moving { from, to }) = moving(placed.slot) {
                 out.hang(
                     "",

@@ -9,7 +9,7 @@ use redis::Cmd;
 
 use super::slowlog::OUR_CLIENT_NAME;
 use list::acl_rule;
-pub use list::{ALLOWED, ALLOWED_ON_SENTINELS, AllowedRow, Release, acl_line, sentinel_acl_line};
+pub use list::{ALLOWED, ALLOWED_ON_SENTINELS, AllowedRow, Release, acl_line, keys_rule, sentinel_acl_line};
 
 /// A command with its arguments.
 #[derive(Clone, Copy, Debug)]

@@ -65,10 +65,8 @@ pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
         entries = ask_sentinels(spec, &access, &mut steps).await;
     }
     for entry in entries {
-        let what = match &entry {
-            Ok(dial) => format!("connect to {}", dial.shown),
-            Err(_) => "connect".to_owned(),
-        };
+        let shown = entry.as_ref().map_or_else(|_| String::new(), |dial| dial.shown.to_string());
+        let what = if shown.is_empty() { "connect".to_owned() } else { format!("connect to {shown}") };
         let entered = match entry {
             Ok(dial) => enter(dial, &access).await,
             Err(trouble) => Err(trouble),
@@ -86,7 +84,9 @@ pub async fn probe(spec: &RedisSpec) -> Vec<ProbeStep> {
             Err(trouble) => {
                 let fix = match trouble.kind {
                     FaultKind::Denied => Some(acl_line(user(spec), Release::redis(7, 0), false)),
-                    _ => nodes::way_to(&what["connect".len()..], &trouble, spec),
+                    // Nothing lies between us and ourselves.
+                    _ if is_here(&shown) => None,
+                    _ => nodes::way_to(&shown, &trouble, spec),
                 };
                 steps.push(ProbeStep::new(target, &what, Err(&trouble), fix));
                 if trouble.kind == FaultKind::Auth {
@@ -159,6 +159,12 @@ async fn enter(dial: Dial, access: &Access) -> Result<(Dial, Connection, String)
     Ok((dial, connection, info))
 }
 
+/// Whether an address, host and port, is this machine's own.
+fn is_here(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 fn user(spec: &RedisSpec) -> &str {
     spec.username.as_deref().unwrap_or("default")
 }
@@ -169,9 +175,11 @@ fn acl(spec: &RedisSpec, info: &Info<'_>) -> [ProbeStep; 2] {
         Some(user) => user,
         None => "headwater",
     };
+    let is_known =
+        if spec.username.is_some() { "; it takes from this user whatever else it may do" } else { "" };
     let line = |what: &str, seen: &str, with_consented| {
         let line = acl_line(name, info.release(), with_consented);
-        let seen = format!("{seen}, for {}", info.product());
+        let seen = format!("{seen}, for {}{is_known}", info.product());
         ProbeStep::new(&spec.component, what, Ok(seen), Some(line))
     };
     [

@@ -50,6 +50,11 @@ impl Trouble {
         self.detail.to_ascii_lowercase().contains(&words.to_ascii_lowercase())
     }
 
+    /// Whether the user may run the command, but not on this key.
+    pub(super) fn forbids_the_key(&self) -> bool {
+        self.code.as_deref() == Some("NOPERM") && is_about_keys(&self.detail)
+    }
+
     /// Whether the key of the command belongs to another node, or is on its way there with its slot.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.code.as_deref(), Some("MOVED" | "ASK" | "TRYAGAIN"))
@@ -116,6 +121,12 @@ pub(super) fn unknown_to(server: &str, name: &str) -> String {
     format!("{server} does not know {name}: {}", since.join(", "))
 }
 
+/// Whether a refusal is about a key and not about a command, as all releases so far put it.
+fn is_about_keys(detail: &str) -> bool {
+    let detail = detail.to_ascii_lowercase();
+    detail.contains("access a key") || detail.contains("access one of the keys")
+}
+
 /// Only the first word of an error is stable between versions and forks; the text after it is not.
 fn explain(
     code: &str,
@@ -139,6 +150,13 @@ fn explain(
             format!(
                 "'{address}' wants a password: set HEADWATER_REDIS_PASSWORD or --redis-password-file, in a \
                  configuration password_env or password_file; and the username of an ACL user"
+            ),
+        ),
+        "NOPERM" if is_about_keys(detail) => (
+            FaultKind::Denied,
+            format!(
+                "user '{user}' may run {name} on '{address}', but not on every key: ACL SETUSER {user} %R~* (~* before \
+                 Redis 7.0)"
             ),
         ),
         "NOPERM" => (

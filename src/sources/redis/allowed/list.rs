@@ -116,7 +116,7 @@ pub const ALLOWED: &[AllowedRow] = &[
 /// and keys can be for reading alone; before that any subcommand of a known command is taken, and trying one that is not
 /// allowed is a refusal even where it does not exist.
 pub fn acl_line(user: &str, release: Release, with_consented: bool) -> String {
-    let keys = if release.is_strict() { "%R~*" } else { "~*" };
+    let keys = keys_rule(release);
     let rules: Vec<_> = ALLOWED
         .iter()
         .filter(|row| with_consented || !row.needs_consent)
@@ -124,6 +124,11 @@ pub fn acl_line(user: &str, release: Release, with_consented: bool) -> String {
         .map(|row| acl_rule(row.name))
         .collect();
     format!("ACL SETUSER {user} on >PASSWORD {keys} -@all {}", rules.join(" "))
+}
+
+/// The rule for all keys, for reading alone where the release can tell reading apart.
+pub fn keys_rule(release: Release) -> &'static str {
+    if release.is_strict() { "%R~*" } else { "~*" }
 }
 
 /// Every command that a Sentinel may be sent.

@@ -1,13 +1,13 @@
 //! Which commands the user may run, what is lost without each, and which ways to find hot keys a server offers.
 
 use headwater_engine::Subject;
-use headwater_engine::reading::{Event, Reading};
+use headwater_engine::reading::{Event, KeyMethod, Reading};
 use redis::Value;
 use tokio::time::Instant;
 
 use super::{PATIENCE, ProbeStep, user};
 use crate::sources::now;
-use crate::sources::redis::allowed::{Command, acl_line};
+use crate::sources::redis::allowed::{Command, keys_rule};
 use crate::sources::redis::connection::Connection;
 use crate::sources::redis::info::Info;
 use crate::sources::redis::lacks::Lacks;
@@ -54,6 +54,14 @@ const OF_KEYS: &[(OfKey, &str)] = &[
     (|key| Command::Pttl(key), "when keys expire is not known"),
 ];
 
+/// Commands without which a way to find out about keys is not there, though the server offers it.
+const NEEDED: &[(&str, &[KeyMethod])] = &[
+    ("SCAN", &[KeyMethod::Scan, KeyMethod::Frequencies]),
+    ("MEMORY USAGE", &[KeyMethod::Scan]),
+    ("CLUSTER SLOT-STATS", &[KeyMethod::SlotStats]),
+    ("HOTKEYS GET", &[KeyMethod::Hotkeys]),
+];
+
 /// Asks each command that this server knows, once, and says which ways to find hot keys it offers.
 pub(super) async fn ask_everything(
     target: &Subject,
@@ -63,6 +71,7 @@ pub(super) async fn ask_everything(
 ) -> Vec<ProbeStep> {
     let deadline = Instant::now() + PATIENCE;
     let mut steps = vec![];
+    let pulse = Pulse::new();
     let mut key: Option<Vec<u8>> = None;
     let is_asked = |whom: For, command: &Command<'_>| {
         info.release().knows_command(command.name()) && (whom == For::Everyone || info.is_clustered())
@@ -75,6 +84,7 @@ pub(super) async fn ask_everything(
         if let (Command::Scan(..), Ok(reply)) = (command, &answer) {
             key = first_key(reply);
         }
+        note_refusal(&pulse, *command, &answer);
         steps.push(question(target, spec, info, *command, answer, loss));
     }
     for (about, loss) in OF_KEYS {
@@ -84,6 +94,7 @@ pub(super) async fn ask_everything(
         if answer.as_ref().is_err_and(|trouble| trouble.code.as_deref() == Some("MOVED")) {
             answer = Ok(Value::Nil);
         }
+        note_refusal(&pulse, command, &answer);
         steps.push(question(target, spec, info, command, answer, loss));
     }
     let answer = connection.ask(Command::ConfigGet(SLOWER_THAN), deadline).await;
@@ -93,8 +104,21 @@ pub(super) async fn ask_everything(
         None => "not told: an empty slow log proves nothing".to_owned(),
     };
     steps.push(ProbeStep::new(target, "slow-log threshold", Ok(seen), None));
-    steps.extend(offers(target, connection, info).await);
+    if key.is_none() {
+        let seen = "not tried: no key was there to ask for".to_owned();
+        steps.push(ProbeStep::new(target, "MEMORY USAGE, TYPE and PTTL", Ok(seen), None));
+    }
+    steps.extend(offers(target, connection, info, &pulse).await);
     steps
+}
+
+/// What a refused command means for the ways to find out about keys.
+fn note_refusal(pulse: &Pulse, command: Command<'_>, answer: &Result<Value, Trouble>) {
+    let Err(trouble) = answer else { return };
+    let needing = NEEDED.iter().filter(|(name, _)| *name == command.name());
+    for method in needing.flat_map(|(_, methods)| *methods) {
+        pulse.refused(*method, Some(trouble.message.clone()));
+    }
 }
 
 fn question(
@@ -109,8 +133,13 @@ fn question(
         Ok(_) => ProbeStep::new(target, command.name(), Ok("allowed".to_owned()), None),
         Err(trouble) => {
             let trouble = Trouble { message: format!("{}; without it {loss}", trouble.message), ..trouble };
-            let fix = (trouble.code.as_deref() == Some("NOPERM"))
-                .then(|| acl_line(user(spec), info.release(), false));
+            let rule = if trouble.forbids_the_key() {
+                keys_rule(info.release()).to_owned()
+            } else {
+                command.acl_rule()
+            };
+            let is_refused = trouble.code.as_deref() == Some("NOPERM");
+            let fix = is_refused.then(|| format!("ACL SETUSER {} {rule}", user(spec)));
             ProbeStep::new(target, command.name(), Err(&trouble), fix)
         }
     }
@@ -121,7 +150,12 @@ fn first_key(reply: &Value) -> Option<Vec<u8>> {
 }
 
 /// What each way to find out about keys would find here, or what it needs.
-async fn offers(target: &Subject, connection: &mut Connection, info: &Info<'_>) -> Vec<ProbeStep> {
+async fn offers(
+    target: &Subject,
+    connection: &mut Connection,
+    info: &Info<'_>,
+    pulse: &Pulse,
+) -> Vec<ProbeStep> {
     let (mut reading, mut lacks) = (Reading::new(target.clone(), now()), Lacks::default());
     let now = Instant::now();
     let mut look = Look {
@@ -133,7 +167,7 @@ async fn offers(target: &Subject, connection: &mut Connection, info: &Info<'_>) 
         now,
         deadline: now + PATIENCE,
     };
-    let told = Offers::default().look(&mut look, &Pulse::new()).await;
+    let told = Offers::default().look(&mut look, pulse).await;
     if let Err(trouble) = told {
         return vec![ProbeStep::new(target, "ways to find keys", Err(&trouble), None)];
     }
@@ -144,7 +178,10 @@ async fn offers(target: &Subject, connection: &mut Connection, info: &Info<'_>) 
             let row = offer.method.row();
             let seen = match &offer.refusal {
                 Some(why) => format!("not offered: {why}"),
-                None if row.needs_consent => format!("offered, with a yes each time: {}", row.finds),
+                None if row.needs_consent => format!(
+                    "offered, with a yes each time (not tried: whether this user may shows when it runs): {}",
+                    row.finds
+                ),
                 None => format!("offered: {}", row.finds),
             };
             steps.push(ProbeStep::new(target, &format!("keys by {}", row.name), Ok(seen), None));
