@@ -124,7 +124,7 @@ mod tests {
             for (about, metric) in numbers {
                 reading.sample(&subject(about), *metric, Value::Gauge(0.5));
             }
-            engine.take(&Input::Reading(reading.into()));
+            engine.take(&Input::Reading(reading));
             engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
         }
         (*engine.snapshot().unwrap().report).clone()
@@ -175,15 +175,15 @@ mod tests {
         let mut exporter = Reading::new(page.clone(), Moment(0));
         exporter.events.push(Event::Dialects(vec![RemoteText::new("redis-exporter")]));
         exporter.sample(&page, REDIS_COMMANDS, Value::Counter(1.0));
-        engine.take(&Input::Reading(exporter.clone().into()));
+        engine.take(&Input::Reading(exporter.clone()));
         assert!(engine.store().latest(&page, REDIS_COMMANDS, None).is_none(), "a first total is no rate yet");
         let mut own = Reading::new(node.clone(), Moment(0));
         own.events.push(Event::Topology(shape));
-        engine.take(&Input::Reading(own.into()));
+        engine.take(&Input::Reading(own));
         for second in 1..4 {
             exporter.at = Moment(second * 1_000);
             exporter.samples[0].value = Value::Counter(second as f64 * 10.0);
-            engine.take(&Input::Reading(exporter.clone().into()));
+            engine.take(&Input::Reading(exporter.clone()));
         }
         engine.take(&Input::Tick(Moment(3_250)));
         assert!(engine.store().latest(&page, REDIS_COMMANDS, None).is_none());
