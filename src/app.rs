@@ -27,6 +27,7 @@ use crate::sources::calls::spawn_imports;
 use crate::sources::changes::spawn_changes;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
+use crate::sources::probe::spawn_probes;
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
@@ -99,14 +100,22 @@ impl App {
                 return Err(error);
             }
         }
+        match spawn_probes(&config.probes, &outlet) {
+            Ok(probes) => tasks.extend(probes),
+            Err(error) => {
+                outlet.stop.cancel();
+                return Err(error);
+            }
+        }
         let redis = config
             .redis
             .iter()
             .map(|spec| (spec.component.clone(), RedisTarget::start(spec.clone(), interval, outlet.clone())))
             .collect();
         let components = config.redis.iter().map(|spec| spec.component.clone());
-        let awaited =
-            components.chain(config.metrics.iter().filter_map(|spec| spec.subject().ok())).collect();
+        let pages = config.metrics.iter().filter_map(|spec| spec.subject().ok());
+        let probes = config.probes.iter().map(|spec| spec.subject.clone());
+        let awaited = components.chain(pages).chain(probes).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);

@@ -11,6 +11,7 @@ mod imports;
 mod inferred;
 mod location;
 mod place;
+mod probes;
 mod reach;
 mod redis;
 mod resolve;
@@ -26,6 +27,7 @@ use headwater_engine::Settings;
 
 use crate::sources::changes::ChangesSpec;
 use crate::sources::metrics::MetricsSpec;
+use crate::sources::probe::ProbeSpec;
 use crate::sources::redis::RedisSpec;
 
 pub use example::{example, schema};
@@ -50,6 +52,8 @@ pub struct Config {
     pub redis: Vec<RedisSpec>,
     /// Metrics targets.
     pub metrics: Vec<MetricsSpec>,
+    /// Probes.
+    pub probes: Vec<ProbeSpec>,
     /// Imports of who calls whom. A broken file is one of them: it stops nothing.
     pub imports: Vec<Import>,
     /// Sources of changes.

@@ -10,6 +10,7 @@ mod dial;
 mod manners;
 pub mod metrics;
 pub mod observer;
+pub mod probe;
 pub mod proxy;
 pub mod redis;
 mod tls_words;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use headwater_engine::metric::{
-    LOOP_LAG, Metric, PROCESS_CPU, PROCESS_MEMORY, REDIS_ANSWER_TIME, REDIS_OUR_BYTES, REDIS_OUR_COMMANDS,
-    SCRAPE_BYTES, SCRAPE_TIME, Unit,
+    LOOP_LAG, Metric, PROBE_TOKENS, PROCESS_CPU, PROCESS_MEMORY, REDIS_ANSWER_TIME, REDIS_OUR_BYTES,
+    REDIS_OUR_COMMANDS, SCRAPE_BYTES, SCRAPE_TIME, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::scene::LOOP_LAG_LIMIT;
@@ -22,6 +22,7 @@ const COSTS: &[(Metric, &str)] = &[
     (REDIS_OUR_BYTES, "exchanged"),
     (SCRAPE_BYTES, "of its page read"),
     (SCRAPE_TIME, "to fetch its page"),
+    (PROBE_TOKENS, "of tokens generated for it, at most"),
     (REDIS_ANSWER_TIME, "to an answer"),
 ];
 

@@ -1,5 +1,7 @@
 //! `headwater doctor`: can every target be reached, does it let us in, can everything be read.
 
+mod probes;
+
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -41,9 +43,10 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let metrics = futures::future::join_all(config.metrics.iter().map(page));
     let imports = futures::future::join_all(config.imports.iter().map(import));
     let changes = futures::future::join_all(config.changes.iter().map(changes));
-    let (redis, metrics, imports, changes) = futures::join!(redis, metrics, imports, changes);
+    let probes = futures::future::join_all(config.probes.iter().map(probes::probe));
+    let (redis, metrics, imports, changes, probes) = futures::join!(redis, metrics, imports, changes, probes);
     let steps: Vec<ProbeStep> =
-        redis.into_iter().chain(metrics).chain(imports).chain(changes).flatten().collect();
+        redis.into_iter().chain(metrics).chain(probes).chain(imports).chain(changes).flatten().collect();
     let advice = advice(&config);
     let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
     match args.format {

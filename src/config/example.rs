@@ -88,6 +88,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         proxy: file.proxy.clone(),
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
+        probe: file.probe.clone(),
         graph: file.graph.clone(),
         changes: file.changes.clone(),
         component: settings

@@ -4,6 +4,7 @@
 //! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
 
 mod changes;
+mod probe;
 mod redis;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::symptom::SymptomTable;
 use super::value::{Size, Span};
 pub(super) use changes::{ChangeWord, ChangesTable};
+pub(super) use probe::{ProbeTable, ProbeWord};
 pub(super) use redis::{LinkScope, RedisTable};
 
 /// Thresholds by rule and by name.
@@ -48,6 +50,10 @@ pub(super) struct ConfigFile {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-usual" = true))]
     pub(super) metrics: Vec<MetricsTable>,
+
+    /// Addresses that Headwater asks itself, as a caller would.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) probe: Vec<ProbeTable>,
 
     /// Who calls whom, as other tools know it; what a [[component]] declares goes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

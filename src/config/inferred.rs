@@ -133,7 +133,16 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     }
     let name = components.first().map_or_else(|| "headwater".to_owned(), |c| c.subject.name().to_owned());
     let settings = Settings { name, components, ..Settings::default() };
-    Ok(Config { origin: ORIGIN.to_owned(), settings, redis, metrics, imports: vec![], changes: vec![], file })
+    Ok(Config {
+        origin: ORIGIN.to_owned(),
+        settings,
+        redis,
+        metrics,
+        probes: vec![],
+        imports: vec![],
+        changes: vec![],
+        file,
+    })
 }
 
 fn address_map(lines: &[String]) -> Result<BTreeMap<String, String>, String> {

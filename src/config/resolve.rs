@@ -17,7 +17,8 @@ use crate::sources::metrics::dialect::Dialects;
 use crate::sources::proxy::ProxySpec;
 
 /// Polling faster costs targets more than it tells; slower than this nothing holds for three evaluations.
-const INTERVALS: std::ops::RangeInclusive<Duration> = Duration::from_millis(200)..=Duration::from_secs(60);
+pub(super) const INTERVALS: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(200)..=Duration::from_secs(60);
 
 /// Reads a configuration's text; `origin` is the name of the file in complaints.
 pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
@@ -79,7 +80,10 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         component(table, &index, &mut components, &mut document);
     }
     let mut imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
-    if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() {
+    let beside =
+        super::probes::Beside { interval: settings.interval, proxy: proxy.as_ref(), pages: &metrics };
+    let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
+    if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && file.probe.is_empty() {
         document.complain(
             &[],
             "nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)",
@@ -98,6 +102,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     settings.tellers = pages
         .chain(imports.iter().map(|import| Teller { subject: import.subject.clone(), every: import.every() }))
         .chain(changes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every()) }))
+        .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .collect();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
     // What is kept of the file is shown to users; the secrets are in the specs now.
@@ -111,10 +116,12 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     for url in proxies.chain([&mut file.proxy]).flatten() {
         *url = without_secrets(url);
     }
-    for url in file.changes.iter_mut().filter_map(|table| table.url.as_mut()) {
+    let urls = file.changes.iter_mut().filter_map(|table| table.url.as_mut());
+    let probed = file.probe.iter_mut().flat_map(|table| [&mut table.url, &mut table.proxy]).flatten();
+    for url in urls.chain(probed) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, imports, changes, file })
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, imports, changes, file })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.
@@ -269,7 +276,8 @@ pub(super) fn component_subject(text: &str, path: &[&str], document: &mut Docume
         "client, gateway, service, queue, redis, dependency, kafka, pipeline, gpu or host";
     match text.parse::<Subject>() {
         Ok(subject)
-            if !matches!(subject.kind(), Kind::Edge | Kind::Change | Kind::Graph | Kind::Observer)
+            if !subject.kind().names_a_source()
+                && !matches!(subject.kind(), Kind::Edge | Kind::Observer)
                 && is_plain_name(&text[text.find('/')? + 1..]) =>
         {
             Some(subject)

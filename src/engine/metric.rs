@@ -163,7 +163,10 @@ impl From<MetricName> for String {
 
 /// What Headwater notes about its own asking: a source that tells only these has told nothing of its target.
 pub const OWN_COST: &[Metric] =
-    &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, REDIS_OUR_HITS, SCRAPE_BYTES, SCRAPE_TIME];
+    &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, REDIS_OUR_HITS, SCRAPE_BYTES, SCRAPE_TIME, PROBE_TOKENS];
+
+/// Metrics that only probes tell.
+pub const PROBED: &[Metric] = &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT];
 
 macro_rules! metrics {
     ($($id:ident $name:literal $form:ident $unit:ident $bad:ident $help:literal)*) => {
@@ -324,12 +327,15 @@ metrics! {
     PROBE_TIME "probe.duration" Gauge Seconds High "time of one phase of our own request (part = dns, connect, tls, first_byte or total)"
     PROBE_OK "probe.ok" Gauge Ratio Low "1 where our own request was answered as it should be"
     PROBE_STATUS "probe.status" Gauge Count Neither "HTTP status of the answer to our own request"
-    PROBE_TTFT "probe.time_to_first_token" Gauge Seconds High "time to the first token of our own small completion"
+    PROBE_TTFT "probe.time_to_first_token" Gauge Seconds High "time to the first token of our own small completion, from the moment that it was asked for on an open connection"
+    PROBE_TOKENS "probe.tokens" Counter PerSecond Neither "tokens that our own small completions let the server generate, at most"
 
     // What log files tell.
     LOG_REQUESTS "log.requests" Counter PerSecond Neither "requests in an access log (part = route)"
     LOG_REPEATED "log.requests.repeated" Counter PerSecond High "requests in an access log (part = route) whose id was there within the last 30 s"
     LOG_THRICE "log.requests.thrice" Counter PerSecond High "requests in an access log (part = route) that were the third with their id within 30 s: how many ids come three times and more"
+    LOG_LINES "log.lines" Counter PerSecond Neither "lines read of a log"
+    LOG_UNREAD "log.lines.unread" Counter PerSecond High "lines of an access log that are not in its format"
     LOG_MATCHES "log.matches" Counter PerSecond High "lines of a log that a pattern (part = its name) fits"
 
     // A message log and what is made of it.
@@ -383,8 +389,8 @@ metrics! {
     PROCESS_START "process.start_time" Gauge UnixSeconds Neither "when the process started"
     PROCESS_CPU "process.cpu.time" Counter Ratio High "cores used by the process"
     PROCESS_MEMORY "process.memory.usage" Gauge Bytes High "resident bytes of the process"
-    SCRAPE_TIME "scrape.duration" Gauge Seconds High "our own time to fetch a metrics page"
-    SCRAPE_BYTES "scrape.bytes" Counter BytesPerSecond Neither "bytes of metrics pages read, unpacked"
+    SCRAPE_TIME "scrape.duration" Gauge Seconds High "our own time to fetch a metrics page, or for a probe's whole request"
+    SCRAPE_BYTES "scrape.bytes" Counter BytesPerSecond Neither "bytes read of metrics pages, unpacked, of answers to probes and of logs"
     LOOP_LAG "observer.loop_lag" Gauge Seconds High "how late Headwater's own loop ran"
 }
 

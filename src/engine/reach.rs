@@ -30,10 +30,11 @@ pub fn all_silent_since<'a>(
     last.filter(|_| told > 1)
 }
 
-/// Whether a source is something that is watched: neither Headwater itself nor one that only tells.
+/// Whether a source is something that is watched over a network: neither Headwater itself, nor one that only tells, nor
+/// a log, which is read here however far away its writer is.
 pub fn is_target(state: &SourceState) -> bool {
     let kind = state.source.kind();
-    kind != Kind::Observer && !kind.only_tells()
+    kind != Kind::Observer && kind != Kind::Log && !kind.only_tells()
 }
 
 #[cfg(test)]
@@ -64,7 +65,11 @@ mod tests {
         let node = |fault| state("redis/a#0@h:1", Some(7_000), fault);
         let page = |last, fault| state("service/a@h:2", Some(last), fault);
         let (refused, silent) = (Some(FaultKind::Unreachable), Some(FaultKind::Silent));
-        let others = [state("observer/headwater", Some(9_000), None), state("redis/a", None, None)];
+        let others = [
+            state("observer/headwater", Some(9_000), None),
+            state("log/edge", Some(9_000), None),
+            state("redis/a", None, None),
+        ];
         let with_others = |mut states: Vec<SourceState>| {
             states.extend(others.clone());
             since(&states)

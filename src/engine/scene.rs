@@ -105,7 +105,9 @@ impl Scene<'_> {
         metric: impl Into<MetricName>,
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
-        self.store.latest(subject, metric, part).filter(|seen| seen.at >= self.stale_before())
+        let metric = metric.into();
+        let from = self.now - self.settings.stale_after_of(&metric);
+        self.store.latest(subject, metric, part).filter(|seen| seen.at >= from)
     }
 
     /// The mean of the newest points, as many as fall in three intervals; `None` when they are stale.
@@ -120,8 +122,10 @@ impl Scene<'_> {
         metric: impl Into<MetricName>,
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
+        let metric = metric.into();
+        let stale_before = self.now - self.settings.stale_after_of(&metric);
         let points = self.store.points(subject, metric, part)?;
-        let newest = points.latest().filter(|seen| seen.at >= self.stale_before())?;
+        let newest = points.latest().filter(|seen| seen.at >= stale_before)?;
         let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
         let (mut sum, mut count) = (0.0, 0.0);
         for seen in points.newest_first().take_while(|seen| seen.at > from) {

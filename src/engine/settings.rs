@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::MetricName;
+use crate::metric::{MetricName, PROBED};
 use crate::reading::Call;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
@@ -30,15 +30,15 @@ pub struct Settings {
     /// Numbers that say that users or the business suffer, though no latency may show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symptoms: Vec<BusinessSymptom>,
-    /// The configured sources that only tell.
+    /// The configured sources that are no component: those that only tell, probes and logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tellers: Vec<Teller>,
 }
 
-/// A configured source that only tells what people changed or who calls whom.
+/// A configured source that is no component: it tells what people changed or who calls whom, or is a probe or a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Teller {
-    /// `change/NAME` or `graph/NAME`.
+    /// `change/NAME`, `graph/NAME`, `probe/NAME` or `log/NAME`.
     pub subject: Subject,
     /// How often it is asked; `None` for what is read once, when Headwater starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +173,24 @@ impl Settings {
         self.interval * STALE_INTERVALS
     }
 
+    /// The age above which a value of this metric is stale: what probes see comes at the pace of the slowest of them.
+    pub fn stale_after_of(&self, metric: &MetricName) -> Duration {
+        let is_probed = matches!(metric, MetricName::Known(known) if PROBED.contains(known));
+        let probes = self.tellers.iter().filter(|teller| is_probed && teller.subject.kind() == Kind::Probe);
+        let slowest = probes.filter_map(|probe| probe.every).max().unwrap_or_default();
+        slowest.max(self.interval) * STALE_INTERVALS
+    }
+
+    /// The age above which what a source tells is stale: one that is no component may be asked at a pace of its own.
+    pub fn stale_after_asking(&self, source: &Subject) -> Duration {
+        let own = self
+            .tellers
+            .iter()
+            .filter(|teller| teller.subject.contains(source))
+            .find_map(|teller| teller.every);
+        own.unwrap_or_default().max(self.interval) * STALE_INTERVALS
+    }
+
     /// Whether any configured source could show a symptom: a service, a gateway or a client, or whatever tells a
     /// declared symptom.
     pub fn has_symptom_source(&self) -> bool {
@@ -210,4 +228,30 @@ pub struct BaselineRow {
     pub spread: f64,
     /// Points that it was learned from.
     pub points: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{PROBE_TTFT, READY};
+
+    #[test]
+    fn what_probes_see_stays_fresh_at_the_pace_of_the_slowest_of_them() {
+        let teller = |subject: &str, every_s| Teller {
+            subject: subject.parse().unwrap(),
+            every: Some(Duration::from_secs(every_s)),
+        };
+        let mut settings = Settings::default();
+        let fresh_for =
+            |settings: &Settings, metric| settings.stale_after_of(&MetricName::Known(metric)).as_secs();
+        assert_eq!(fresh_for(&settings, PROBE_TTFT), 5);
+        settings.tellers =
+            vec![teller("probe/health", 2), teller("probe/first-token", 30), teller("change/code", 90)];
+        assert_eq!((fresh_for(&settings, PROBE_TTFT), fresh_for(&settings, READY)), (150, 5));
+        let told_for = |source: &str| settings.stale_after_asking(&source.parse().unwrap()).as_secs();
+        assert_eq!(
+            (told_for("probe/health"), told_for("change/code"), told_for("service/a@h:1")),
+            (10, 450, 5)
+        );
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::command_time::CommandTime;
 use crate::flow::Flow;
 use crate::graph::Graph;
-use crate::metric::{Metric, REDIS_ANSWER_TIME};
+use crate::metric::{Metric, MetricName, REDIS_ANSWER_TIME};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
@@ -139,7 +139,8 @@ impl Snapshot {
     /// The newest value that was known at this snapshot's moment; `None` when it was stale by then.
     pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
         let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
-        (seen.at >= self.at - self.settings.stale_after()).then_some(seen)
+        let stale_after = self.settings.stale_after_of(&MetricName::Known(metric));
+        (seen.at >= self.at - stale_after).then_some(seen)
     }
 
     /// The report as it is written, with what the operator marked and noted.

@@ -42,6 +42,10 @@ pub enum Kind {
     Change,
     /// A source that tells who calls whom.
     Graph,
+    /// A source that asks an address itself, as a caller would.
+    Probe,
+    /// A log that is followed.
+    Log,
     /// Headwater itself.
     Observer,
 }
@@ -61,6 +65,8 @@ pub const KINDS: &[(Kind, &str)] = &[
     (Kind::Edge, "edge"),
     (Kind::Change, "change"),
     (Kind::Graph, "graph"),
+    (Kind::Probe, "probe"),
+    (Kind::Log, "log"),
     (Kind::Observer, "observer"),
 ];
 
@@ -74,6 +80,11 @@ impl Kind {
     /// hides no component, and what it told stays true.
     pub fn only_tells(self) -> bool {
         matches!(self, Self::Change | Self::Graph)
+    }
+
+    /// Whether subjects of this kind name a source and no component: what it tells is about others.
+    pub fn names_a_source(self) -> bool {
+        self.only_tells() || matches!(self, Self::Probe | Self::Log)
     }
 
     /// The kind of a word, or `None` when the word is not in [`KINDS`].

@@ -1,4 +1,5 @@
-//! Sources that only tell what people changed or who calls whom: which of them cannot be relied on at present.
+//! Sources that are no component: of changes, of who calls whom, probes and logs. Which of them cannot be relied on at
+//! present.
 
 use crate::report::Unjudged;
 use crate::settings::{STALE_INTERVALS, Settings, Teller};

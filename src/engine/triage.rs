@@ -17,6 +17,7 @@ use crate::reach::is_target;
 use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
+use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
 use crate::{tellers, wording};
 pub use searches::searches_wanted;
@@ -37,7 +38,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
         .or(sufferings.first());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);
-    let untold = [Kind::Change, Kind::Graph]
+    let untold = [Kind::Change, Kind::Graph, Kind::Probe, Kind::Log]
         .into_iter()
         .flat_map(|kind| tellers::untold(scene.settings, scene.world.sources(), kind, scene.now))
         .collect::<Vec<_>>();
@@ -85,7 +86,9 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
         return Conclusion::Guilty;
     }
     let targets = || scene.world.sources().filter(|state| is_target(state));
-    if targets().all(|state| state.last_data.is_none()) {
+    let told = |state: &SourceState| state.last_data.is_some();
+    let has_log = scene.world.sources().any(|state| state.source.kind() == Kind::Log && told(state));
+    if !targets().any(told) && !has_log {
         return Conclusion::NoTarget;
     }
     let is_stale =
@@ -101,7 +104,8 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
         || primaries.filter(|node| node.primary).any(|node| is_stale(&node.subject))
         // A deployment's nodes are judged above; every other page speaks for an instance of its own.
         || targets()
-            .filter(|state| state.source.kind() != Kind::Redis)
+            // A probe has a pace of its own, and is among the untold when it fails.
+            .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Probe))
             .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()))
         // Their silence hides no component, but "every source gave fresh data" would be untrue.
         || !untold.is_empty();
@@ -166,7 +170,7 @@ fn next_step(
 ) -> String {
     let blind_spot = blind_spot(scene, suffering, unknown);
     let has_source = |row: &&Unjudged| {
-        row.subject.kind().only_tells()
+        row.subject.kind().names_a_source()
             || scene.settings.component(&row.subject).is_some_and(|declared| declared.has_source)
     };
     let suffering = suffering.is_some();

@@ -71,7 +71,7 @@ pub fn headline_of(snapshot: &Snapshot) -> String {
 
 /// The sources of changes and of who calls whom that are not heard.
 fn untold(report: &Report) -> Vec<&Subject> {
-    report.unknown.iter().map(|row| &row.subject).filter(|subject| subject.kind().only_tells()).collect()
+    report.unknown.iter().map(|row| &row.subject).filter(|subject| subject.kind().names_a_source()).collect()
 }
 
 /// `no target answers any more since 14:06:55`.

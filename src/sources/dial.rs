@@ -46,7 +46,7 @@ pub(super) async fn tcp(host: &str, port: u16, deadline: Instant) -> Result<TcpS
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
 /// Connects to whichever address answers first; one that swallows everything does not hide the others.
-async fn reach(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+pub(super) async fn reach(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut waiting = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
     let mut failure = None;

@@ -31,7 +31,7 @@ pub mod shape;
 pub mod slowlog;
 pub mod spec;
 mod stalls;
-mod tls;
+pub(in crate::sources) mod tls;
 pub mod topology;
 pub mod trouble;
 

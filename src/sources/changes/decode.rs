@@ -186,7 +186,9 @@ fn component(name: &str) -> Result<Subject, String> {
     }
     let wrong = |reason: &dyn std::fmt::Display| format!("'component': {reason}");
     match name.parse::<Subject>() {
-        Ok(subject) if matches!(subject.kind(), Kind::Change | Kind::Graph | Kind::Observer | Kind::Edge) => {
+        Ok(subject)
+            if subject.kind().names_a_source() || matches!(subject.kind(), Kind::Observer | Kind::Edge) =>
+        {
             Err(wrong(&"it is none that could be changed: write for example \"service/ranker\""))
         }
         Ok(subject) => Ok(subject),

@@ -186,7 +186,7 @@ async fn refused_by(proxy: &ProxySpec, address: &Address) -> Option<Fault> {
 }
 
 /// The header for a token; `None` when HTTP cannot send it.
-fn authorization(token: &str) -> Option<HeaderValue> {
+pub(crate) fn authorization(token: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok()?;
     value.set_sensitive(true);
     Some(value)

@@ -18,7 +18,7 @@ use super::trouble::Trouble;
 use crate::sources::tls_words::{self, Certificate, Peer};
 
 /// How a target's nodes are spoken to over TLS.
-pub(super) struct Tls {
+pub(in crate::sources) struct Tls {
     /// What they share.
     config: Arc<ClientConfig>,
     /// Who checks their certificates; nobody where any is accepted.
@@ -31,7 +31,7 @@ pub(super) struct Tls {
 
 impl Tls {
     /// Reads the certificates that a target names.
-    pub(super) fn of(spec: &TlsSpec) -> Result<Self, Trouble> {
+    pub(in crate::sources) fn of(spec: &TlsSpec) -> Result<Self, Trouble> {
         let provider = Arc::new(ring::default_provider());
         let verifier = match spec.insecure {
             true => None,
@@ -80,7 +80,10 @@ impl Tls {
 
     /// How a node is spoken to and the name to ask it for. Its certificate may be for its own name or for the other
     /// one; a bare address is told to nobody, so the other one is asked for instead.
-    pub(super) fn towards(&self, own: &str) -> Result<(TlsConnector, ServerName<'static>), Trouble> {
+    pub(in crate::sources) fn towards(
+        &self,
+        own: &str,
+    ) -> Result<(TlsConnector, ServerName<'static>), Trouble> {
         let own = server_name(own)?;
         let (Some(other), Some(verifier)) = (&self.other_name, &self.verifier) else {
             return Ok((TlsConnector::from(self.config.clone()), own));

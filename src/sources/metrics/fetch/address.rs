@@ -45,7 +45,7 @@ impl Address {
     }
 
     /// The address as it is asked, with whatever secrets it holds.
-    pub(super) fn url(&self) -> &Url {
+    pub(crate) fn url(&self) -> &Url {
         &self.url
     }
 
@@ -80,7 +80,7 @@ impl Address {
         }
     }
 
-    pub(super) fn is_tls(&self) -> bool {
+    pub(crate) fn is_tls(&self) -> bool {
         self.url.scheme() == "https"
     }
 }
