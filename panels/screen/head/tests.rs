@@ -134,7 +134,7 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
     let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
     insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r"
     ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Client 7Runbook 8Cases 9Change REPLAY x4 paused
+    1Over 2Graph 3Shard 4Slow 5Keys 6Client 7Runbook 8Cases 9Chan  REPLAY x4 paused
     ");
 }
 
