@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
 use crate::sources::calls::spawn_imports;
 use crate::sources::changes::spawn_changes;
+use crate::sources::logs::spawn_logs;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
@@ -107,6 +108,7 @@ impl App {
                 return Err(error);
             }
         }
+        tasks.extend(spawn_logs(&config.logs, &outlet));
         let redis = config
             .redis
             .iter()
@@ -115,7 +117,8 @@ impl App {
         let components = config.redis.iter().map(|spec| spec.component.clone());
         let pages = config.metrics.iter().filter_map(|spec| spec.subject().ok());
         let probes = config.probes.iter().map(|spec| spec.subject.clone());
-        let awaited = components.chain(pages).chain(probes).collect();
+        let logs = config.logs.iter().map(|spec| spec.subject.clone());
+        let awaited = components.chain(pages).chain(probes).chain(logs).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);

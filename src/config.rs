@@ -10,6 +10,7 @@ mod health;
 mod imports;
 mod inferred;
 mod location;
+mod logs;
 mod place;
 mod probes;
 mod reach;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use headwater_engine::Settings;
 
 use crate::sources::changes::ChangesSpec;
+use crate::sources::logs::LogSpec;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::probe::ProbeSpec;
 use crate::sources::redis::RedisSpec;
@@ -54,6 +56,8 @@ pub struct Config {
     pub metrics: Vec<MetricsSpec>,
     /// Probes.
     pub probes: Vec<ProbeSpec>,
+    /// Logs.
+    pub logs: Vec<LogSpec>,
     /// Imports of who calls whom. A broken file is one of them: it stops nothing.
     pub imports: Vec<Import>,
     /// Sources of changes.

@@ -7,6 +7,7 @@
 pub mod calls;
 pub mod changes;
 mod dial;
+pub mod logs;
 mod manners;
 pub mod metrics;
 pub mod observer;

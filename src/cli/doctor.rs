@@ -1,5 +1,6 @@
 //! `headwater doctor`: can every target be reached, does it let us in, can everything be read.
 
+mod logs;
 mod probes;
 
 use std::time::Duration;
@@ -45,8 +46,16 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let changes = futures::future::join_all(config.changes.iter().map(changes));
     let probes = futures::future::join_all(config.probes.iter().map(probes::probe));
     let (redis, metrics, imports, changes, probes) = futures::join!(redis, metrics, imports, changes, probes);
-    let steps: Vec<ProbeStep> =
-        redis.into_iter().chain(metrics).chain(probes).chain(imports).chain(changes).flatten().collect();
+    let logs: Vec<ProbeStep> = config.logs.iter().map(logs::log).collect();
+    let steps: Vec<ProbeStep> = redis
+        .into_iter()
+        .chain(metrics)
+        .chain(probes)
+        .chain([logs])
+        .chain(imports)
+        .chain(changes)
+        .flatten()
+        .collect();
     let advice = advice(&config);
     let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
     match args.format {

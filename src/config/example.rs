@@ -89,6 +89,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
         probe: file.probe.clone(),
+        log: file.log.clone(),
         graph: file.graph.clone(),
         changes: file.changes.clone(),
         component: settings

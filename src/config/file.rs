@@ -4,6 +4,7 @@
 //! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
 
 mod changes;
+mod log;
 mod probe;
 mod redis;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::symptom::SymptomTable;
 use super::value::{Size, Span};
 pub(super) use changes::{ChangeWord, ChangesTable};
+pub(super) use log::{LogFormat, LogTable};
 pub(super) use probe::{ProbeTable, ProbeWord};
 pub(super) use redis::{LinkScope, RedisTable};
 
@@ -54,6 +56,10 @@ pub(super) struct ConfigFile {
     /// Addresses that Headwater asks itself, as a caller would.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) probe: Vec<ProbeTable>,
+
+    /// Logs that are followed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) log: Vec<LogTable>,
 
     /// Who calls whom, as other tools know it; what a [[component]] declares goes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

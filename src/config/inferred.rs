@@ -139,6 +139,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         redis,
         metrics,
         probes: vec![],
+        logs: vec![],
         imports: vec![],
         changes: vec![],
         file,

@@ -12,6 +12,7 @@ use super::file::{ComponentTable, ConfigFile, MetricsTable, Thresholds};
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{metrics_place, without_secrets};
 use super::{Config, Import};
+use crate::sources::logs::LOOKS_EVERY;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
 use crate::sources::proxy::ProxySpec;
@@ -83,7 +84,9 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let beside =
         super::probes::Beside { interval: settings.interval, proxy: proxy.as_ref(), pages: &metrics };
     let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
-    if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && file.probe.is_empty() {
+    let logs = super::logs::resolve(&file.log, Path::new(origin), &metrics, &mut components, &mut document);
+    let has_own = !file.probe.is_empty() || !file.log.is_empty();
+    if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && !has_own {
         document.complain(
             &[],
             "nothing to ask: add a [[redis]] or a [[metrics]] table ('headwater config init' shows both)",
@@ -102,6 +105,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     settings.tellers = pages
         .chain(imports.iter().map(|import| Teller { subject: import.subject.clone(), every: import.every() }))
         .chain(changes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every()) }))
+        .chain(logs.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(LOOKS_EVERY) }))
         .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .collect();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
@@ -121,7 +125,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     for url in urls.chain(probed) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, imports, changes, file })
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, logs, imports, changes, file })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.

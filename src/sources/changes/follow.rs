@@ -19,6 +19,8 @@ const HEAD: usize = 128;
 pub struct Follower {
     path: PathBuf,
     at: Option<Place>,
+    /// Whether what is in the file when it is first looked for is left out.
+    skips_past: bool,
 }
 
 /// Where reading stands.
@@ -59,7 +61,12 @@ pub struct News {
 impl Follower {
     /// A file that was not looked at yet.
     pub fn new(path: PathBuf) -> Self {
-        Self { path, at: None }
+        Self { path, at: None, skips_past: false }
+    }
+
+    /// A file of which only what comes from now on is read; one that comes later is read from its beginning.
+    pub fn from_now_on(path: PathBuf) -> Self {
+        Self { skips_past: true, ..Self::new(path) }
     }
 
     /// The file.
@@ -70,6 +77,7 @@ impl Follower {
     /// Looks for what is new. Fails when the file cannot be read; then what was read of it stays read.
     pub fn look(&mut self) -> io::Result<News> {
         let mut news = News::default();
+        let skips_past = std::mem::take(&mut self.skips_past);
         let metadata = std::fs::metadata(&self.path)?;
         let identity = (metadata.dev(), metadata.ino());
         if let Some(place) = &mut self.at {
@@ -87,7 +95,11 @@ impl Follower {
         }
         if self.at.is_none() {
             let file = File::open(&self.path)?;
-            self.at = Some(Place::of(file)?);
+            let mut place = Place::of(file)?;
+            if skips_past {
+                place.skip_to_end()?;
+            }
+            self.at = Some(place);
         }
         if let Some(place) = &mut self.at {
             place.read(&mut news)?;
@@ -113,6 +125,19 @@ impl Place {
             is_skipping: offset > 0,
             line: 0,
         })
+    }
+
+    /// Leaves out what is there; a line that is being written is left out too.
+    fn skip_to_end(&mut self) -> io::Result<()> {
+        let end = self.file.seek(SeekFrom::End(0))?;
+        self.offset = end;
+        let mut last = [b'\n'];
+        if end > 0 {
+            self.file.seek(SeekFrom::Start(end - 1))?;
+            self.file.read_exact(&mut last)?;
+        }
+        self.is_skipping = last != [b'\n'];
+        Ok(())
     }
 
     /// Whether the file still holds what was read of it: it is not shorter, and begins alike.
@@ -214,6 +239,21 @@ mod tests {
         log.append("o\nthree\n");
         assert_eq!(log.look(), rows(&[(2, "two"), (3, "three")]));
         assert_eq!(log.look(), rows(&[]));
+    }
+
+    #[test]
+    fn from_now_on_the_past_is_left_out_and_a_file_that_comes_later_has_none() {
+        let mut log = Log::new();
+        log.append("old\nbeing writ");
+        log.follower = Follower::from_now_on(log.path());
+        assert_eq!(log.look(), rows(&[]));
+        log.append("ten\nnew\n");
+        assert_eq!(log.look(), rows(&[(2, "new")]));
+        let mut later = Log::new();
+        later.follower = Follower::from_now_on(later.path());
+        assert!(later.follower.look().is_err());
+        later.append("first\n");
+        assert_eq!(later.look(), rows(&[(1, "first")]));
     }
 
     #[test]
