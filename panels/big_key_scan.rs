@@ -1,13 +1,16 @@
 //! Scans for big keys: asked for with their cost, and told about while they run.
 
 use headwater_engine::metric::{REDIS_KEYS, Unit};
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{Scan, ScanState, Shard};
 use headwater_engine::{Snapshot, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::data_state::{DataState, source_of};
 use crate::keys::Keymap;
+use crate::palette::ColorRole;
 use crate::panel::{Effect, Intent, Outcome, View};
 
 /// Starts, pauses or ends the scan of a shard.
@@ -63,16 +66,53 @@ fn ask(snapshot: &Snapshot, shard: &Subject) -> Outcome {
     };
     let keys = match snapshot.present(&node.subject, REDIS_KEYS, None) {
         Some(keys) if keys.value < 1.0 => return Outcome::Refused(format!("{shard} holds no key")),
-        Some(keys) => format!("{} keys", show(keys.value, Unit::Count)),
+        Some(keys) => counted(keys.value as u64, "key"),
         None => "an unknown number of keys".to_owned(),
     };
     let part = if node.primary { "its primary, because no replica answers," } else { "its replica" };
     let address = node.subject.address().unwrap_or_default();
+    let looks = match stopped(snapshot, shard) {
+        Some(scan) => format!(
+            "goes on where it was stopped, at {} of {keys}, or looks at all of them where the server has restarted",
+            show(share(scan).unwrap_or(0.0), Unit::Ratio)
+        ),
+        None => format!("looks at {keys}"),
+    };
     let question = format!(
-        "scan {shard} for big keys? reads only; at most 1 % of a core of {part} {address}; looks at {keys}, for at \
+        "scan {shard} for big keys? reads only; at most 1 % of a core of {part} {address}; {looks}, for at \
          most 10 min"
     );
     Outcome::Wants(Intent::Ask(question, Effect::Scan(shard.clone())))
+}
+
+/// The scan of a shard that was ended early and can be gone on with.
+fn stopped<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
+    let mut all = snapshot.scans.iter().zip(&snapshot.scanned_at);
+    let (scan, at) = all.find(|(scan, _)| scan.shard == *shard)?;
+    let is_young = snapshot.at.since(*at) <= Scan::RESUMED_WITHIN;
+    (matches!(scan.state, ScanState::Stopped(_)) && scan.scanned > 0 && is_young).then_some(scan)
+}
+
+/// What scans have found on a shard: the last complete one, else the newest so far.
+pub(crate) fn result_of<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
+    snapshot.scan_results().map(|(scan, _)| scan).find(|scan| scan.shard == *shard)
+}
+
+/// `20 %`, or `20 %, paused`: how far a scan has come, beside its bar.
+pub(crate) fn bar_words(state: &ScanState, share: f64) -> String {
+    let percent = format!("{:>3.0} %", (share * 100.0).floor());
+    if *state == ScanState::Paused { format!("{percent}, paused") } else { percent }
+}
+
+/// Writes words at the right end of a bar's row, and returns what is left of it for the bar.
+pub(crate) fn put_beside_bar(words: &str, view: &View<'_>, row: Rect, buffer: &mut Buffer) -> Rect {
+    let width = u16::try_from(words.len()).unwrap_or(u16::MAX).saturating_add(1);
+    if row.width < width.saturating_mul(2) {
+        return row;
+    }
+    let x = row.right() - width + 1;
+    buffer.set_stringn(x, row.y, words, usize::from(width), view.palette.style(ColorRole::Text));
+    Rect { width: row.width - width, ..row }
 }
 
 /// The share that was looked at, when it is known how many keys there are.
@@ -98,7 +138,7 @@ pub(crate) fn progress_words(scan: &Scan) -> String {
         Some(share) => {
             format!("{scanned} of {total} keys ({})", show((share * 100.0).floor() / 100.0, Unit::Ratio))
         }
-        None => format!("{scanned} keys"),
+        None => counted(scan.scanned, "key"),
     };
     format!("{state}, {keys} on {node}")
 }
@@ -116,7 +156,7 @@ pub(crate) fn running_words(scan: &Scan, keys: &Keymap) -> String {
 pub(crate) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> {
     scan.biggest.iter().take(most).map(|key| {
         let elements = key.elements.filter(|_| key.kind.as_str() != "string");
-        let elements = elements.map(|count| format!(", {} elements", show(count as f64, Unit::Count)));
+        let elements = elements.map(|count| format!(", {}", counted(count, "element")));
         format!(
             "{} {} {}{}, slot {}",
             show(key.bytes as f64, Unit::Bytes),

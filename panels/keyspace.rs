@@ -26,7 +26,7 @@ use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use drawing::{draw_foot, draw_running, draw_told, draw_views, take};
 use pane::{Opened, Pane, ViewRow};
-use way::{BIG, SHARDS, place_of};
+use way::{BIG, SHARDS, is_searched, place_of};
 pub(crate) use ways::ask_next;
 
 /// This panel's line in the table.
@@ -124,8 +124,9 @@ impl Panel for Keyspace {
         match action {
             Action::Back => return self.back(),
             Action::Left | Action::Right => return self.turn(action == Action::Right),
-            Action::Scan | Action::PauseScan | Action::CancelScan => {
-                return big_key_scan::act(action, self.about(view).as_ref(), view);
+            Action::Scan => return big_key_scan::act(action, self.about(view).as_ref(), view),
+            Action::PauseScan | Action::CancelScan => {
+                return big_key_scan::act(action, self.steered(view).as_ref(), view);
             }
             Action::SearchHot => {
                 return match self.row().name {
@@ -152,12 +153,13 @@ impl Panel for Keyspace {
 
     fn actions(&self) -> &'static [Action] {
         &[
+            // What runs is steered first: the row of keys may be short.
+            Action::PauseScan,
+            Action::CancelScan,
             Action::Open,
             Action::Right,
             Action::Scan,
             Action::SearchHot,
-            Action::PauseScan,
-            Action::CancelScan,
             Action::Back,
         ]
     }
@@ -169,7 +171,11 @@ impl Panel for Keyspace {
             Action::Left | Action::Right => Some("other view"),
             Action::Back if self.at == SHARDS && self.of.is_none() => None,
             Action::Scan | Action::SearchHot if is_past => None,
-            Action::PauseScan | Action::CancelScan if is_past || !self.is_searched(view) => None,
+            Action::PauseScan | Action::CancelScan
+                if is_past || !self.steered(view).is_some_and(|shard| is_searched(view.snapshot, &shard)) =>
+            {
+                None
+            }
             _ => Some(action.row().short),
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{KeySize, LargeCommand, LargeKind};
 use headwater_engine::slot::slot_of;
 use headwater_engine::{Moment, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, key_to_start, scans, scans_told, short};
+use super::seen::{age_words, key_to_start, results, scans_told, short};
 use super::{known, sizes};
 use crate::action::Action;
 use crate::palette::ColorRole;
@@ -74,7 +74,7 @@ impl Row for BigKey {
 
 fn rows(looked: &Looked<'_>) -> Vec<BigKey> {
     let mut rows: BTreeMap<(Subject, String, From), BigKey> = BTreeMap::new();
-    for (scan, at) in scans(looked) {
+    for (scan, at) in results(looked) {
         for key in scan.biggest.iter().chain(&scan.longest) {
             let row = scanned(&scan.shard, key, at, looked);
             rows.insert((scan.shard.clone(), row.key.clone(), From::Scan), row);
@@ -185,14 +185,13 @@ pub(super) fn slot_words(slot: Option<u16>) -> String {
 
 fn words(row: &BigKey) -> String {
     let bytes = show(row.bytes as f64, Unit::Bytes);
-    let elements = row.elements.map(|count| format!(", {} elements", show(count as f64, Unit::Count)));
+    let elements = row.elements.map(|count| format!(", {}", counted(count, "element")));
     let slot = row.slot.map(|slot| format!(", slot {slot}")).unwrap_or_default();
     let from = match row.from {
         From::Scan => "by a scan".to_owned(),
         From::Log(_) => format!(
-            "by {} logged large {}s{}",
-            row.logged,
-            row.from.word(),
+            "by {}{}",
+            counted(row.logged as u64, &format!("logged large {}", row.from.word())),
             if row.is_ours { ", all our own or an administrator's" } else { "" }
         ),
     };
@@ -233,7 +232,8 @@ fn free(looked: &Looked<'_>) -> Vec<String> {
     let commands = looked.snapshot().large_commands.iter();
     let logged = commands.filter(|(node, one)| looked.includes(node) && !one.excluded).count();
     if logged > 0 {
-        free.push(format!("free: {logged} large commands that the server logged itself (COMMANDLOG)"));
+        let commands = counted(logged as u64, "large command");
+        free.push(format!("free: {commands} that the server logged itself (COMMANDLOG)"));
     }
     free
 }

@@ -10,7 +10,7 @@ use ratatui::widgets::Widget;
 use super::pane::{Looked, Pane, ViewRow};
 use super::seen::{scans, search_share, searches};
 use super::{HEIGHT_FOR_HEAD, VIEWS};
-use crate::big_key_scan::share;
+use crate::big_key_scan::{bar_words, put_beside_bar, share};
 use crate::palette::ColorRole;
 use crate::panel::View;
 
@@ -59,11 +59,13 @@ pub(super) fn draw_running(looked: &Looked<'_>, rest: &mut Rect, buffer: &mut Bu
     const MOST: usize = 2;
     let view = looked.view;
     let runs = |state: &ScanState| !state.has_ended();
-    let scanned = scans(looked).filter(|(scan, _)| runs(&scan.state)).map(|(scan, _)| ("scan", share(scan)));
+    let scanned = scans(looked)
+        .filter(|(scan, _)| runs(&scan.state))
+        .filter_map(|(scan, _)| Some(("scan", &scan.state, share(scan)?)));
     let searched = searches(looked)
         .filter(|(search, _)| runs(&search.state))
-        .map(|(search, _)| (search.method.row().name, search_share(search)));
-    for (name, share) in scanned.chain(searched).filter(|(_, share)| share.is_some()).take(MOST) {
+        .filter_map(|(search, _)| Some((search.method.row().name, &search.state, search_share(search)?)));
+    for (name, state, share) in scanned.chain(searched).take(MOST) {
         if rest.height < HEIGHT_FOR_HEAD {
             return;
         }
@@ -71,7 +73,8 @@ pub(super) fn draw_running(looked: &Looked<'_>, rest: &mut Rect, buffer: &mut Bu
         let style = |role| view.palette.style(role);
         buffer.set_stringn(row.x, row.y, name, usize::from(row.width), style(ColorRole::Label));
         let bar = Rect { x: row.x.saturating_add(INDENT), width: row.width.saturating_sub(INDENT), ..row };
-        Progress::new(share)
+        let bar = put_beside_bar(&bar_words(state, share), view, bar, buffer);
+        Progress::new(Some(share))
             .glyphs(view.palette.glyphs)
             .styles(style(ColorRole::Trend), style(ColorRole::Faint))
             .render(bar, buffer);

@@ -9,12 +9,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use super::known::said;
 use super::life;
-use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
-use super::seen::{age_words, key_to_start, scans, scans_told, short};
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
+use super::seen::{age_words, key_to_start, results, scans_told, short};
 use crate::action::Action;
+use crate::lines::Line;
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, View};
+use crate::panel::View;
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -24,19 +26,26 @@ pub(super) const VIEW: ViewRow = ViewRow {
     told,
     empty,
     picture: Some((5, life::draw)),
-    opens: "its shard",
+    opens: "all of it",
 };
 
-static ROWS: RowsOf<Second> = RowsOf {
-    columns: COLUMNS,
-    rows,
-    words,
-    open: |row, _| match row {
-        Some(row) => to_shard(&row.shard),
-        None => Opened::Other(Outcome::Refused("no expiry is known".to_owned())),
-    },
-    page: |_, _| vec![],
-};
+static ROWS: RowsOf<Second> = RowsOf { columns: COLUMNS, rows, words, open: |_, _| Opened::Page, page };
+
+/// All that is known of a second in which keys expire.
+fn page(row: &Second, looked: &Looked<'_>) -> Vec<Line> {
+    let mut lines = vec![
+        said("second", words(row)).text_colored(ColorRole::Heading),
+        said("where", row.shard.to_string()),
+    ];
+    if row.is_herd {
+        lines.push(
+            said("herd", "it stands out from the other seconds".to_owned()).text_colored(ColorRole::Suspect),
+        );
+    }
+    let of_shard = samples(looked).filter(|(scan, _)| scan.shard == row.shard);
+    lines.extend(of_shard.map(|(scan, expiries)| said("sample", sampled(scan, expiries, looked).0)));
+    lines
+}
 
 /// One second in which keys of one shard expire.
 struct Second {
@@ -59,7 +68,7 @@ impl Row for Second {
 
 /// The samples that are looked at.
 pub(super) fn samples<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, &'a Expiries)> {
-    scans(looked).filter_map(|(scan, _)| Some((scan, scan.expiries.as_ref()?)))
+    results(looked).filter_map(|(scan, _)| Some((scan, scan.expiries.as_ref()?)))
 }
 
 fn rows(looked: &Looked<'_>) -> Vec<Second> {

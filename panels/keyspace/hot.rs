@@ -7,7 +7,7 @@ use headwater_engine::reading::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, Slot
 
 use super::big::slot_words;
 use super::known;
-use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
 use super::seen::{own_words, searches, searches_told, short};
 use super::ways::{self, Offer};
 use crate::palette::ColorRole;
@@ -21,11 +21,11 @@ static ROWS: RowsOf<Heat> = RowsOf {
     columns: COLUMNS,
     rows,
     words,
-    open: |row, _| match row {
-        Some(row) if row.key.is_none() => to_shard(&row.shard),
-        _ => Opened::Page,
+    open: |_, _| Opened::Page,
+    page: |row, looked| match &row.key {
+        Some(key) => known::lines(&row.shard, key, looked),
+        None => vec![known::said("slot", words(row)), known::said("where", row.shard.to_string())],
     },
-    page: |row, looked| known::lines(&row.shard, row.key.as_deref().unwrap_or_default(), looked),
 };
 
 /// One key, or one slot, as one search counted it.

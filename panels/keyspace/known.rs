@@ -2,7 +2,7 @@
 
 use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::LargeKind;
 use headwater_engine::slot::slot_of;
 
@@ -24,18 +24,17 @@ pub(super) fn lines(shard: &Subject, key: &str, looked: &Looked<'_>) -> Vec<Line
             lines.push(said("accused", text).colored(role_of(suspect.verdict)));
         }
     }
-    for (scan, at) in snapshot.scans.iter().zip(&snapshot.scanned_at).filter(|(scan, _)| scan.shard == *shard)
-    {
+    for (scan, at) in snapshot.scan_results().filter(|(scan, _)| scan.shard == *shard) {
         if let Some(found) = scan.biggest.iter().chain(&scan.longest).find(|found| found.key.as_str() == key)
         {
             let elements = found.elements.filter(|_| found.kind.as_str() != "string");
-            let elements = elements.map(|count| format!(", {} elements", show(count as f64, Unit::Count)));
+            let elements = elements.map(|count| format!(", {}", counted(count, "element")));
             let text = format!(
                 "{} {}{}, {}",
                 show(found.bytes as f64, Unit::Bytes),
                 found.kind,
                 elements.unwrap_or_default(),
-                age_words(*at, snapshot)
+                age_words(at, snapshot)
             );
             lines.push(said("size", text));
         }
@@ -80,6 +79,7 @@ pub(super) fn lines(shard: &Subject, key: &str, looked: &Looked<'_>) -> Vec<Line
     lines
 }
 
-fn said(label: &str, text: String) -> Line {
+/// A line of a page.
+pub(super) fn said(label: &str, text: String) -> Line {
     Line::new(Weight::Core, label, text)
 }

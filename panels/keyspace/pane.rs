@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::lines::Line;
 use crate::listing::Listing;
 use crate::palette::ColorRole;
-use crate::panel::{Intent, Outcome, View};
+use crate::panel::{Outcome, View};
 use crate::table::{Column, Row};
 
 /// What rows are made from: what is shown, and what was asked for.
@@ -198,9 +198,4 @@ impl<R: Row> Pane for Rows<R> {
     fn close(&mut self) {
         self.listing.close();
     }
-}
-
-/// A row that leads to its shard on the panel of shards.
-pub(super) fn to_shard(shard: &Subject) -> Opened {
-    Opened::Other(Outcome::Wants(Intent::Show("shards", Some(shard.clone()))))
 }

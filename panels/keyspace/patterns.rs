@@ -2,12 +2,13 @@
 
 use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 
-use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
-use super::seen::{scans, scans_told, short};
+use super::known::said;
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
+use super::seen::{results, scans_told, short};
+use crate::lines::Line;
 use crate::palette::ColorRole;
-use crate::panel::Outcome;
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -17,19 +18,31 @@ pub(super) const VIEW: ViewRow = ViewRow {
     told: scans_told,
     empty,
     picture: None,
-    opens: "its shard",
+    opens: "all of it",
 };
 
-static ROWS: RowsOf<Pattern> = RowsOf {
-    columns: COLUMNS,
-    rows,
-    words,
-    open: |row, _| match row {
-        Some(row) => to_shard(&row.shard),
-        None => Opened::Other(Outcome::Refused("no pattern is known".to_owned())),
-    },
-    page: |_, _| vec![],
-};
+static ROWS: RowsOf<Pattern> = RowsOf { columns: COLUMNS, rows, words, open: |_, _| Opened::Page, page };
+
+/// All that is known of a pattern, with the biggest keys of its shard below.
+fn page(row: &Pattern, looked: &Looked<'_>) -> Vec<Line> {
+    let bytes = |bytes: u64| show(bytes as f64, Unit::Bytes);
+    let mut lines = vec![
+        said("pattern", row.pattern.clone()).text_colored(ColorRole::Heading),
+        said("where", row.shard.to_string()),
+        said("keys", counted(row.keys, "key")),
+        said("bytes", format!("{}, the biggest {}", bytes(row.bytes), bytes(row.biggest))),
+    ];
+    let of_shard = results(looked).filter(|(scan, _)| scan.shard == row.shard);
+    let biggest = of_shard.flat_map(|(scan, _)| &scan.biggest).take(BIGGEST);
+    let labels = std::iter::once("biggest there").chain(std::iter::repeat(""));
+    lines.extend(
+        labels.zip(biggest).map(|(label, key)| said(label, format!("{} {}", bytes(key.bytes), key.key))),
+    );
+    lines
+}
+
+/// How many of the biggest keys of its shard the page of a pattern names.
+const BIGGEST: usize = 8;
 
 /// Keys of one pattern on one shard.
 struct Pattern {
@@ -52,7 +65,7 @@ impl Row for Pattern {
 
 fn rows(looked: &Looked<'_>) -> Vec<Pattern> {
     let mut rows = vec![];
-    for (scan, _) in scans(looked) {
+    for (scan, _) in results(looked) {
         let all: u64 = scan.patterns.iter().map(|pattern| pattern.bytes).sum();
         rows.extend(scan.patterns.iter().map(|pattern| Pattern {
             id: format!("{} {}", scan.shard, pattern.pattern),
@@ -96,8 +109,8 @@ static COLUMNS: &[Column<Pattern>] = &[
 
 fn words(row: &Pattern) -> String {
     let [bytes, biggest] = [row.bytes, row.biggest].map(|bytes| show(bytes as f64, Unit::Bytes));
-    let keys = show(row.keys as f64, Unit::Count);
-    format!("{}: {keys} keys, {bytes} together, the biggest {biggest}, on {}", row.pattern, row.shard)
+    let keys = counted(row.keys, "key");
+    format!("{}: {keys}, {bytes} together, the biggest {biggest}, on {}", row.pattern, row.shard)
 }
 
 fn empty(looked: &Looked<'_>) -> Sentences {

@@ -1,7 +1,7 @@
 //! What was found of the keys of shards, with when, and the words for it.
 
 use headwater_engine::metric::{Metric, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, Unit};
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{HotSearch, Scan, ScanState};
 use headwater_engine::{Moment, Snapshot, Subject};
 
@@ -14,7 +14,14 @@ use crate::panel::View;
 /// Scans and searches that are told of above the rows; more are counted.
 const MOST_TOLD: usize = 3;
 
-/// The scans that are looked at, with when each last told anything.
+/// What scans have found on the shards that are looked at, with when that was told: the last complete scan, else what
+/// the newest one has found so far.
+pub(super) fn results<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, Moment)> {
+    let of = looked.of;
+    looked.snapshot().scan_results().filter(move |(scan, _)| of.is_none_or(|of| *of == scan.shard))
+}
+
+/// The newest scans of the shards that are looked at, however they stand, with when each last told anything.
 pub(super) fn scans<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, Moment)> {
     let (snapshot, of) = (looked.snapshot(), looked.of);
     let all = snapshot.scans.iter().zip(snapshot.scanned_at.iter().copied());
@@ -52,7 +59,11 @@ pub(super) fn scans_told(looked: &Looked<'_>) -> Sentences {
             true => format!("{}, {}", progress_words(scan), age_words(at, looked.snapshot())),
             false => running_words(scan, looked.view.keys),
         };
-        let text = format!("scan of {}: {words}{}", scan.shard, cost_words(scan));
+        let complete = looked.snapshot().complete_scans.iter().find(|(_, one)| one.shard == scan.shard);
+        let stays = complete.map_or_else(String::new, |(at, _)| {
+            format!("; what is listed is of the complete scan, {}", age_words(*at, looked.snapshot()))
+        });
+        let text = format!("scan of {}: {words}{stays}{}", scan.shard, cost_words(scan));
         (text, role_of_state(&scan.state))
     });
     at_most(told.collect(), "scans")
@@ -63,17 +74,18 @@ fn cost_words(scan: &Scan) -> String {
     if scan.commands == 0 {
         return String::new();
     }
-    let commands = show(scan.commands as f64, Unit::Count);
+    let commands = counted(scan.commands, "command");
     let hits = match scan.hits {
         0 => String::new(),
         hits => format!(", {} of its look-ups", show(hits as f64, Unit::Count)),
     };
     let orphans = match scan.orphans {
         0 => String::new(),
-        orphans => format!("; ! {} keys there belong to another node", show(orphans as f64, Unit::Count)),
+        1 => "; ! 1 key there belongs to another node".to_owned(),
+        orphans => format!("; ! {} there belong to another node", counted(orphans, "key")),
     };
     let cpu = show(scan.cpu_s, Unit::Seconds);
-    format!("; our own there: {commands} commands, {cpu} of its CPU{hits}{orphans}")
+    format!("; our own there: {commands}, {cpu} of its CPU{hits}{orphans}")
 }
 
 /// A sentence for each search that is looked at: by which way, how far it is, and how old.

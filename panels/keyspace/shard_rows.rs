@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use headwater_engine::metric::{REDIS_KEYS, Unit};
 use headwater_engine::quantity::show;
-use headwater_engine::reading::{HotSearch, KeyHeat, Scan, ShareOf};
+use headwater_engine::reading::{HotSearch, KeyHeat, Scan, ScanState, ShareOf};
 use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Moment, Snapshot, Subject};
@@ -52,7 +52,7 @@ struct ShardKeys {
     biggest: Option<(u64, String)>,
     hottest: Option<Hottest>,
     herd: Option<(Moment, f64)>,
-    looked: String,
+    looked: LookedAt,
 }
 
 impl Row for ShardKeys {
@@ -69,6 +69,8 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
     let snapshot = looked.snapshot();
     // One map of each for all rows: a fleet has a thousand shards.
     let scans = dated(&snapshot.scans, &snapshot.scanned_at, |scan: &Scan| &scan.shard);
+    let results: BTreeMap<&Subject, &Scan> =
+        snapshot.scan_results().map(|(scan, _)| (&scan.shard, scan)).collect();
     let searches = dated(&snapshot.searches, &snapshot.searched_at, |search: &HotSearch| &search.shard);
     let short_of_bytes = snapshot.short_of_bytes();
     let verdicts: BTreeMap<&Subject, Verdict> =
@@ -79,6 +81,7 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
             let scan = scans.get(&shard.subject).map_or(&[][..], Vec::as_slice);
             let searches = searches.get(&shard.subject).map_or(&[][..], Vec::as_slice);
             let scan = scan.first().copied();
+            let found = results.get(&shard.subject).copied();
             let node = shard.nodes.iter().find(|node| node.primary);
             let keys = node.and_then(|node| snapshot.present(&node.subject, REDIS_KEYS, None));
             rows.push(ShardKeys {
@@ -87,15 +90,15 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
                 name: short(&shard.subject),
                 verdict: verdicts.get(&shard.subject).copied().unwrap_or(Verdict::Unknown),
                 keys: keys.map(|seen| seen.value),
-                biggest: scan
-                    .and_then(|(scan, _)| scan.biggest.first())
+                biggest: found
+                    .and_then(|scan| scan.biggest.first())
                     .map(|key| (key.bytes, key.key.to_string())),
                 hottest: hottest(searches, short_of_bytes.contains(&shard.subject)),
-                herd: scan
-                    .and_then(|(scan, _)| scan.expiries.as_ref())
+                herd: found
+                    .and_then(|scan| scan.expiries.as_ref())
                     .and_then(|expiries| expiries.herd_to_come(snapshot.at))
                     .map(|(second, share)| (second.at, share)),
-                looked: looked_words(scan, searches, snapshot),
+                looked: looked_at(scan, searches, snapshot),
             });
         }
     }
@@ -125,21 +128,63 @@ fn hottest(searches: &[(&HotSearch, Moment)], is_short_of_bytes: bool) -> Option
     Some((most.share(is_short_of_bytes), most.key.to_string()))
 }
 
+/// When a shard's keys were looked at.
+enum LookedAt {
+    /// Never.
+    Never,
+    /// Now: how far that has come, and whether it stands still.
+    Runs { share: Option<f64>, is_paused: bool },
+    /// So long ago, in words.
+    Earlier(String),
+}
+
+impl LookedAt {
+    /// In a column of eleven cells.
+    fn short(&self) -> String {
+        match self {
+            Self::Never => "not yet".to_owned(),
+            Self::Runs { is_paused, .. } => {
+                format!("{}{}", if *is_paused { "paused" } else { "runs" }, self.percent(" "))
+            }
+            Self::Earlier(age) => age.clone(),
+        }
+    }
+
+    /// In a sentence.
+    fn sentence(&self) -> String {
+        match self {
+            Self::Never => "its keys were not looked at yet".to_owned(),
+            Self::Runs { is_paused: true, .. } => {
+                format!("the look at its keys is paused{}", self.percent(" at "))
+            }
+            Self::Runs { .. } => format!("its keys are being looked at{}", self.percent(", ")),
+            Self::Earlier(age) => format!("its keys were looked at {age}"),
+        }
+    }
+
+    fn percent(&self, before: &str) -> String {
+        match self {
+            Self::Runs { share: Some(share), .. } => format!("{before}{:.0} %", (share * 100.0).floor()),
+            _ => String::new(),
+        }
+    }
+}
+
 /// How far what runs has come, else how old what was found is.
-fn looked_words(
+fn looked_at(
     scan: Option<(&Scan, Moment)>,
     searches: &[(&HotSearch, Moment)],
     snapshot: &Snapshot,
-) -> String {
-    let percent = |share: Option<f64>| share.map(|share| format!(" {:.0} %", (share * 100.0).floor()));
-    let scanning = scan.filter(|(scan, _)| !scan.state.has_ended()).map(|(scan, _)| share(scan));
+) -> LookedAt {
+    let scanning =
+        scan.filter(|(scan, _)| !scan.state.has_ended()).map(|(scan, _)| (&scan.state, share(scan)));
     let searching = searches.iter().find(|(search, _)| !search.state.has_ended());
-    let running = scanning.or_else(|| searching.map(|(search, _)| search_share(search)));
-    if let Some(share) = running {
-        return format!("runs{}", percent(share).unwrap_or_default());
+    let running = scanning.or_else(|| searching.map(|(search, _)| (&search.state, search_share(search))));
+    if let Some((state, share)) = running {
+        return LookedAt::Runs { share, is_paused: *state == ScanState::Paused };
     }
     let newest = scan.map(|(_, at)| at).into_iter().chain(searches.iter().map(|(_, at)| *at)).max();
-    newest.map_or_else(|| "not yet".to_owned(), |at| age_words(at, snapshot))
+    newest.map_or(LookedAt::Never, |at| LookedAt::Earlier(age_words(at, snapshot)))
 }
 
 static COLUMNS: &[Column<ShardKeys>] = &[
@@ -186,7 +231,7 @@ static COLUMNS: &[Column<ShardKeys>] = &[
         row.herd.map_or_else(|| Cell::text("").shown("-"), |(at, _)| Cell::text(at.clock()))
     }),
     text("looked", "how old what is known is, or how far what runs has come", Width::Cells(11), 2, |row| {
-        Cell::text(row.looked.as_str())
+        Cell::text(row.looked.short())
     }),
 ];
 
@@ -210,11 +255,11 @@ fn words(row: &ShardKeys) -> String {
         format!("; {} of the keys that expire do so at {} UTC", show(share, Unit::Ratio), at.clock())
     });
     format!(
-        "{} {}: {biggest}; {hottest}{}; looked {}",
+        "{} {}: {biggest}; {hottest}{}; {}",
         row.shard,
         verdict_word(row.verdict),
         herd.unwrap_or_default(),
-        row.looked
+        row.looked.sentence()
     )
 }
 

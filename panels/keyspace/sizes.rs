@@ -12,11 +12,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow, to_shard};
+use super::known::said;
+use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
 use super::seen::{key_to_start, short};
 use crate::action::Action;
+use crate::lines::Line;
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, View};
+use crate::panel::View;
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -29,19 +31,25 @@ pub(super) const VIEW: ViewRow = ViewRow {
     },
     empty,
     picture: None,
-    opens: "its shard",
+    opens: "all of it",
 };
 
-static ROWS: RowsOf<Bin> = RowsOf {
-    columns: COLUMNS,
-    rows,
-    words,
-    open: |row, _| match row {
-        Some(row) => to_shard(&row.shard),
-        None => Opened::Other(Outcome::Refused("no size is known".to_owned())),
-    },
-    page: |_, _| vec![],
-};
+static ROWS: RowsOf<Bin> = RowsOf { columns: COLUMNS, rows, words, open: |_, _| Opened::Page, page };
+
+/// All that is known of the keys of one size, and how to learn which they are.
+fn page(row: &Bin, looked: &Looked<'_>) -> Vec<Line> {
+    let mut lines =
+        vec![said("keys", words(row)).text_colored(ColorRole::Heading), said("where", row.shard.to_string())];
+    if row.is_big {
+        lines.push(
+            said("big", "the rule for big keys calls all of them big".to_owned())
+                .text_colored(ColorRole::Suspect),
+        );
+    }
+    let start = key_to_start(looked.view, Action::Scan, "asks for a scan of the shard, which names them");
+    lines.extend(start.map(|start| said("which", start)));
+    lines
+}
 
 /// Endings of the names of the server's rows, with the unit of their bins and the limit of the rule for big keys.
 const MEASURES: &[(&str, Unit, &str)] =

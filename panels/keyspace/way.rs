@@ -82,13 +82,27 @@ impl Keyspace {
         Outcome::Done
     }
 
-    /// Whether something runs on the shard that actions are about.
-    pub(super) fn is_searched(&self, view: &View<'_>) -> bool {
-        let Some(shard) = self.about(view) else { return false };
+    /// The shard whose scan and searches are steered: the one that actions are about, and where nothing runs there, the
+    /// only one on which something does.
+    pub(super) fn steered(&self, view: &View<'_>) -> Option<Subject> {
         let snapshot = view.snapshot;
-        snapshot.scans.iter().any(|scan| scan.shard == shard && !scan.state.has_ended())
-            || snapshot.searches.iter().any(|search| search.shard == shard && !search.state.has_ended())
+        let about = self.about(view);
+        if about.as_ref().is_some_and(|shard| is_searched(snapshot, shard)) {
+            return about;
+        }
+        let mut running =
+            snapshot.scans.iter().map(|scan| &scan.shard).filter(|shard| is_searched(snapshot, shard));
+        match (running.next(), running.next()) {
+            (Some(only), None) => Some(only.clone()),
+            _ => about,
+        }
     }
+}
+
+/// Whether something runs on a shard.
+pub(super) fn is_searched(snapshot: &Snapshot, shard: &Subject) -> bool {
+    snapshot.scans.iter().any(|scan| scan.shard == *shard && !scan.state.has_ended())
+        || snapshot.searches.iter().any(|search| search.shard == *shard && !search.state.has_ended())
 }
 
 /// The shard that is accused most.

@@ -195,10 +195,17 @@ fn pasted_text_goes_where_text_is_typed_and_steers_nothing() {
 fn a_question_is_asked_before_something_is_done() {
     let mut desk = Rehearsal::after(3);
     desk.press("2 b");
-    assert_eq!(desk.press("y q space"), [], "only enter does it");
-    assert_eq!(desk.press("esc"), []);
-    assert!(desk.screen.overlay.is_none());
-    assert!(matches!(desk.press("b enter")[..], [Effect::Scan(_)]));
+    assert_eq!(desk.press("q space j"), [], "neither yes nor no");
+    for no in ["esc", "n", "N"] {
+        assert!(desk.screen.overlay.is_some());
+        assert_eq!(desk.press(no), []);
+        assert!(desk.screen.overlay.is_none(), "{no}");
+        desk.press("b");
+    }
+    desk.press("esc");
+    for yes in ["b enter", "b y", "b Y"] {
+        assert!(matches!(desk.press(yes)[..], [Effect::Scan(_)]), "{yes}");
+    }
     desk.press("b");
     insta::assert_snapshot!(desk.below_head(), @r"
     name                                                                         cpu
@@ -212,7 +219,7 @@ fn a_question_is_asked_before_something_is_done() {
             ┌ Shall this be done? ─────────────────────────────────────────┐
             │Scan redis/features#2? It reads 1 000 000 keys and takes at   │
             │most 1 % of a core.                                           │
-            └ enter: yes   esc: no ────────────────────────────────────────┘
+            └ enter or y: yes   esc or n: no ──────────────────────────────┘
 
 
 
@@ -222,7 +229,7 @@ fn a_question_is_asked_before_something_is_done() {
 
 
 
-    enter do it  esc leave it
+    enter, y do it  esc, n leave it
     ");
 }
 

@@ -16,7 +16,7 @@ use super::rows::{give_strips, lens_of, node_rows};
 use super::told::{self, Told};
 use super::{Shards, put, row_of};
 use crate::action::Action;
-use crate::big_key_scan::{scan_of, share};
+use crate::big_key_scan::{bar_words, put_beside_bar, scan_of, share};
 use crate::changes::marks;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, View};
@@ -48,14 +48,14 @@ impl Shards {
             give_strips(&mut lines, snapshot, rest.width);
             draw_trend(view, &lines[0], take(&mut rest, area.height / 4 + 2), buffer);
         }
-        if let Some(share) =
-            scan_of(snapshot, &shard.subject).filter(|scan| !scan.state.has_ended()).and_then(share)
-        {
+        let running = scan_of(snapshot, &shard.subject).filter(|scan| !scan.state.has_ended());
+        if let Some((scan, share)) = running.and_then(|scan| Some((scan, share(scan)?))) {
             let bar = row_of(&mut rest);
             let style = |role| view.palette.style(role);
             put("scan", ColorRole::Label, view, bar, buffer);
             let bar =
                 Rect { x: bar.x.saturating_add(INDENT), width: bar.width.saturating_sub(INDENT), ..bar };
+            let bar = put_beside_bar(&bar_words(&scan.state, share), view, bar, buffer);
             Progress::new(Some(share))
                 .glyphs(view.palette.glyphs)
                 .styles(style(ColorRole::Trend), style(ColorRole::Faint))
@@ -180,10 +180,22 @@ fn draw_axis(view: &View<'_>, line: &Line, area: Rect, buffer: &mut Buffer) {
     let bins = line.strip.bins;
     let faint = view.palette.style(ColorRole::Faint);
     let width = usize::from(area.width);
-    buffer.set_stringn(area.x, area.y, bins.start().clock(), width, faint);
+    let acts = view.snapshot.acts.iter().map(|act| act.at);
+    let signs: Vec<usize> = acts
+        .chain(view.snapshot.changes.iter().map(|change| change.at))
+        .filter_map(|at| bins.place(at))
+        .collect();
+    // A sign over a digit makes another time of it: where one stands, the time gives way.
+    let mut put = |x: u16, time: String| {
+        let from = usize::from(x - area.x);
+        if !signs.iter().any(|sign| (from..from + time.len()).contains(sign)) {
+            buffer.set_stringn(x, area.y, time, width, faint);
+        }
+    };
+    put(area.x, bins.start().clock());
     let end = view.snapshot.at.clock();
     if let Some(x) = area.right().checked_sub(end.len() as u16).filter(|x| *x > area.x + 9) {
-        buffer.set_stringn(x, area.y, end, width, faint);
+        put(x, end);
     }
     marks::draw(view.snapshot, |at| bins.place(at), view.palette, area, buffer);
     for act in view.snapshot.acts.iter() {

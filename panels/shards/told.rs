@@ -12,7 +12,7 @@ use super::facts::{FACTS, Fact};
 use super::parts::{self, MOST_NAMED};
 use super::seen::{self, SeenOf};
 use crate::action::Action;
-use crate::big_key_scan::{biggest, progress_words, running_words, scan_of};
+use crate::big_key_scan::{biggest, progress_words, result_of, running_words, scan_of};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::slow_groups::slow_groups;
@@ -159,6 +159,7 @@ fn scanned(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
         false => running_words(scan, view.keys),
     };
     lines.push(told("big keys", words));
+    let scan = result_of(view.snapshot, shard).unwrap_or(scan);
     lines.extend(biggest(scan, MOST_NAMED).map(|key| told("", key)));
     if scan.biggest.is_empty() && scan.state.has_ended() {
         lines.push(told("", "no key was found"));

@@ -107,7 +107,7 @@ impl Findings {
                 return true;
             }
             if finding.state == State::Firing {
-                finding.state = State::Ended(now);
+                finding.end(now);
             }
             finding.counts()
         });
@@ -195,8 +195,8 @@ impl Finding {
                 self.blind = 0;
                 self.clears += 1;
                 match self.state {
-                    State::Firing if self.clears < CLEARS_TO_END => {}
-                    State::Firing => self.state = State::Ended(now),
+                    State::Firing if self.clears < CLEARS_TO_END && !self.is_over(now) => {}
+                    State::Firing => self.end(now),
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
@@ -211,7 +211,7 @@ impl Finding {
                 match self.state {
                     // One missed answer ends nothing; then the evidence is gone, but it was there.
                     State::Firing if self.blind < CLEARS_TO_END => {}
-                    State::Firing => self.state = State::Ended(now),
+                    State::Firing => self.end(now),
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
@@ -219,6 +219,22 @@ impl Finding {
                     }
                 }
             }
+        }
+    }
+
+    /// Whether the moment has passed that the breach itself names as its end.
+    fn is_over(&self, now: Moment) -> bool {
+        let over = self.breach.as_ref().and_then(|breach| breach.over.as_ref());
+        over.is_some_and(|over| over.at <= now)
+    }
+
+    fn end(&mut self, now: Moment) {
+        self.state = State::Ended(now);
+        // What was still to come is not any more, and a countdown would stand still.
+        if let Some(breach) = &mut self.breach
+            && let Some(over) = breach.over.take()
+        {
+            breach.sentence = over.sentence;
         }
     }
 

@@ -35,6 +35,30 @@ pub fn times(value: f64) -> String {
     }
 }
 
+/// An estimate with the two digits that a sample is good for: `20698` becomes `21000`.
+pub fn two_digits(value: f64) -> f64 {
+    if !value.is_finite() || value == 0.0 {
+        return value;
+    }
+    let unit = 10_f64.powf(value.abs().log10().floor() - 1.0);
+    (value / unit).round() * unit
+}
+
+/// So many things with the word that fits, from the word for one: `1 key`, `12 keys`, `3 replies`.
+pub fn counted(count: u64, one: &str) -> String {
+    let number = show(count as f64, Unit::Count);
+    if count == 1 {
+        return format!("{number} {one}");
+    }
+    match one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        Some(stem) => format!("{number} {stem}ies"),
+        None if one.ends_with(['s', 'x']) || one.ends_with("ch") || one.ends_with("sh") => {
+            format!("{number} {one}es")
+        }
+        None => format!("{number} {one}s"),
+    }
+}
+
 /// One step of a scale: from this value upwards, divide by that and write the word.
 struct Step {
     from: f64,
@@ -116,6 +140,20 @@ fn digits(number: f64, places: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_has_two_digits() {
+        for (value, two) in [(20_698.0, 21_000.0), (7.0, 7.0), (0.0, 0.0), (19.4, 19.0), (1_005.0, 1_000.0)] {
+            assert_eq!(two_digits(value), two);
+        }
+    }
+
+    #[test]
+    fn one_is_one_and_many_are_many() {
+        let words = [(1, "key"), (2, "key"), (0, "reply"), (1, "reply"), (3, "search"), (2, "address")];
+        let said = words.map(|(count, one)| counted(count, one));
+        assert_eq!(said, ["1 key", "2 keys", "0 replies", "1 reply", "3 searches", "2 addresses"]);
+    }
     use proptest::prelude::*;
 
     #[test]

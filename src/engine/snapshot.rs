@@ -1,6 +1,6 @@
 //! One evaluation's outcome: plain data for screens and reports.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +54,8 @@ pub struct Snapshot {
     pub scans: Vec<Scan>,
     /// When each of them last told anything, in the same order.
     pub scanned_at: Vec<Moment>,
+    /// The last complete scan of each shard whose newest one is not complete, with when it was told.
+    pub complete_scans: Vec<(Moment, Scan)>,
     /// Searches for hot keys, the newest of each shard and way.
     pub searches: Vec<HotSearch>,
     /// When each of them last told anything, in the same order.
@@ -119,6 +121,7 @@ impl Snapshot {
             signals: vec![],
             scans: vec![],
             scanned_at: vec![],
+            complete_scans: vec![],
             searches: vec![],
             searched_at: vec![],
             key_sizes: vec![],
@@ -186,6 +189,18 @@ impl Snapshot {
         self.views.iter().filter(holds).map(|(_, view)| &**view).collect()
     }
 
+    /// What scans have found, shard by shard, with when that was told: the last complete scan, else what the newest one
+    /// has found so far. [`Self::scans`] says how the newest stands.
+    pub fn scan_results(&self) -> impl Iterator<Item = (&Scan, Moment)> {
+        let complete: BTreeMap<&Subject, (&Scan, Moment)> =
+            self.complete_scans.iter().map(|(at, scan)| (&scan.shard, (scan, *at))).collect();
+        let newest: BTreeMap<&Subject, (&Scan, Moment)> =
+            self.scans.iter().zip(&self.scanned_at).map(|(scan, at)| (&scan.shard, (scan, *at))).collect();
+        let mut results = newest;
+        results.extend(complete);
+        results.into_values()
+    }
+
     /// What could be said at an earlier moment: its triage, rules and sources, with the numbers that were known then.
     /// Of a scan, a search and a node's view the newest word alone is kept: the past has those that were told before it.
     /// `None` before the first frame that is kept.
@@ -206,6 +221,7 @@ impl Snapshot {
                 .collect(),
             scans,
             scanned_at,
+            complete_scans: self.complete_scans.iter().filter(|(at, _)| before(*at)).cloned().collect(),
             searches,
             searched_at,
             key_sizes: vec![],

@@ -28,8 +28,8 @@ impl Question {
 impl Overlay for Question {
     fn press(&mut self, stroke: Stroke, _around: &mut Around<'_>) -> Step {
         match stroke.key {
-            Key::Enter => Step::Do(vec![self.effect.clone()]),
-            Key::Esc => Step::Close,
+            Key::Enter | Key::Char('y' | 'Y') => Step::Do(vec![self.effect.clone()]),
+            Key::Esc | Key::Char('n' | 'N') => Step::Close,
             _ => Step::Stay,
         }
     }
@@ -40,11 +40,12 @@ impl Overlay for Question {
             Hanging::new("", 0, &self.text).text_style(palette.style(ColorRole::Text)).glyphs(palette.glyphs);
         let height = text.height(WIDTH.min(over.width).saturating_sub(2).max(1)) + 2;
         let place = window::centered(WIDTH, height, over);
-        let inside = window::open("Shall this be done?", "enter: yes   esc: no", palette, place, buffer);
+        let inside =
+            window::open("Shall this be done?", "enter or y: yes   esc or n: no", palette, place, buffer);
         text.render(inside, buffer);
     }
 
     fn keys(&self) -> &'static [(&'static str, &'static str)] {
-        &[("enter", "do it"), ("esc", "leave it")]
+        &[("enter, y", "do it"), ("esc, n", "leave it")]
     }
 }

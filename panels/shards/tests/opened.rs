@@ -21,7 +21,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
                                                                         ████████████
                         ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅████████████
     14:04:20                                                                14:11:01
-    scan      █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+    scan      ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  24 %
     ! suspect shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s
               link; answers in 41 ms, its peers in 0.6 ms (low confidence, since
               14:10:01)
@@ -37,7 +37,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
     node    address          over time      answer   link    CPU
     primary 10.0.0.13:6379      ░░░░░░░░██   41 ms 95.6 %    5 %
     replica 10.0.0.113:6379     ░░░░░░░░░░  0.6 ms   12 %    5 %
-    scan      ████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+    scan      ██████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  24 %
     ! suspect shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6
               % of its 25 MB/s link; answers in 41 ms, its peers
               in 0.6 ms (low confidence, since 14:10:01)
@@ -60,7 +60,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
                                                                         ████████████
                         ▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅████████████
     14:04:20                                                                14:11:01
-    scan      █████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+    scan      ███████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  24 %
               bytes of user:profile:8812 1.8 MB, limit 524 kB
     big keys  running, 12400 of 50000 keys (24 %) on 10.0.0.113:6379; p: pause or go
               on, x: end
@@ -88,7 +88,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
                                                                                                         ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂████████████
                                                                                                         ████████████████████████████████████████████████████████████
     13:57:40                                                                                                                                                14:11:01
-    scan      █████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+    scan      ███████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  24 %
     ! suspect shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s    slow log  no entry is known: commands may still be slow below its threshold, or
               link; answers in 41 ms, its peers in 0.6 ms (low confidence, since               wait
               14:10:01)                                                              X firing  shard-bandwidth: 23.9 MB/s at 10.0.0.13:6379, 95.6 % of its 25 MB/s

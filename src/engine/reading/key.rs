@@ -1,5 +1,7 @@
 //! Keys: how big they are, how many there are of a size, and when they expire.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::subject::Subject;
@@ -45,6 +47,9 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// How long a scan that was ended early can be gone on with: keys come and go.
+    pub const RESUMED_WITHIN: Duration = Duration::from_secs(900);
+
     /// A scan that has looked at nothing yet.
     pub fn begun(shard: Subject, node: Subject) -> Self {
         Self {

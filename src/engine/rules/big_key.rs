@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::slow_commands::whole;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::Unit;
-use crate::quantity::show;
+use crate::quantity::{counted as counted_in_words, show};
 use crate::reading::{KeySize, LargeKind, ScanState};
 use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -131,8 +131,7 @@ pub(super) fn big_keys(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) 
                 && key.elements.is_some_and(|elements| elements as f64 >= limits.of("elements")))
     };
     let mut keys: BTreeMap<RemoteText, BigKey> = BTreeMap::new();
-    if let Some(scan) = scene.world.keyspace().scan(shard, scene.now) {
-        let at = scene.world.keyspace().scan_told_at(shard).unwrap_or(scene.now);
+    if let Some((at, scan)) = scene.world.keyspace().scan(shard, scene.now) {
         for key in scan.biggest.iter().chain(&scan.longest).filter(is_big) {
             keys.entry(key.key.clone()).or_insert_with(|| scanned(key, at));
         }
@@ -152,8 +151,8 @@ pub(super) fn big_keys(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) 
         }
     }
     for (key, (bytes, kind, times, at)) in logged {
-        let side = if kind == LargeKind::Reply { "replies" } else { "requests" };
-        let what = format!("{times} large {side} in 10 min");
+        let side = if kind == LargeKind::Reply { "reply" } else { "request" };
+        let what = format!("{} in 10 min", counted_in_words(times as u64, &format!("large {side}")));
         match keys.get_mut(&key) {
             Some(known) => known.what = format!("{}, {what}", known.what),
             None => {
@@ -177,7 +176,7 @@ fn scanned(key: &KeySize, at: Moment) -> BigKey {
 
 /// What is said where nothing names a big key: a scan's outcome, else what the server counts.
 fn none_named(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
-    let scan = scene.world.keyspace().scan(shard, scene.now);
+    let scan = scene.world.keyspace().scan(shard, scene.now).map(|(_, scan)| scan);
     let seen = scan.map(|scan| format!("{} of {} keys looked at, none is big", scan.scanned, scan.total));
     if let Some((ScanState::Complete, seen)) = scan.map(|scan| &scan.state).zip(seen.clone()) {
         return Judgement::Clear(seen);
@@ -185,7 +184,7 @@ fn none_named(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgem
     let counted = counted(scene, shard, limits);
     if let Some((big, critical)) = counted.filter(|(big, _)| *big > 0) {
         let of_them = if critical > 0 { format!(", {critical} of them critical") } else { String::new() };
-        let keys = if big == 1 { "1 big key".to_owned() } else { format!("{big} big keys") };
+        let keys = counted_in_words(big, "big key");
         return Breach::new(
             format!("{keys} by the server's own count{of_them}; a scan would say which"),
             keys,

@@ -30,6 +30,17 @@ pub struct Breach {
     /// Whether callers lose the time for it elsewhere, where they make up for what they did not get here: then little
     /// time spent here is no sign of innocence.
     pub elsewhere: bool,
+    /// What it is once it is over, where its sentence speaks of what was still to come.
+    pub over: Option<Over>,
+}
+
+/// What a breach is once it is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Over {
+    /// From this moment on it takes no second look to end.
+    pub at: Moment,
+    /// What is said then.
+    pub sentence: String,
 }
 
 impl Breach {
@@ -47,6 +58,7 @@ impl Breach {
             certain: false,
             before: false,
             elsewhere: false,
+            over: None,
         }
     }
 
@@ -74,6 +86,12 @@ impl Breach {
     /// The same breach, for which callers lose the time elsewhere.
     pub fn made_up_for_elsewhere(mut self) -> Self {
         self.elsewhere = true;
+        self
+    }
+
+    /// The same breach, which is over at this moment and says so.
+    pub fn over(mut self, at: Moment, sentence: String) -> Self {
+        self.over = Some(Over { at, sentence });
         self
     }
 

@@ -244,7 +244,7 @@ fn replies(scene: &Scene<'_>, node: &Subject, part: &RemoteText) -> Option<Seen>
 /// How many of these replies a scan of ours may have got at most. Its questions name one key each, so they are never
 /// refused for naming several, and it knows of keys that were MOVED.
 fn ours_at_most(scene: &Scene<'_>, node: &Subject, row: &ReplyRow) -> f64 {
-    let scan = node.parent().and_then(|shard| scene.world.keyspace().scan(&shard, scene.now));
+    let scan = node.parent().and_then(|shard| scene.world.keyspace().newest_scan(&shard));
     let Some(scan) = scan.filter(|scan| scan.node == *node && scan.state == ScanState::Running) else {
         return 0.0;
     };

@@ -2,7 +2,7 @@
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_KEYS_VOLATILE, Unit};
-use crate::quantity::show;
+use crate::quantity::{show, two_digits};
 use crate::reading::{ScanState, ToCome};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "Of the keys that a scan sampled and that expire at all, more than 5 % do so in one second that is still to \
           come, at least five times as many as in the median second and about 1000 of the shard's keys: short lifetimes \
           that are written evenly fill each second and are no herd. It is a warning of a herd (see expiry-herd) with \
-          its time, and convicts nobody: what has not happened yet is no cause. It needs a sample of at least 200 such \
+          its time, and convicts nobody: what has not happened yet is no cause. Once its second has come it ends, and \
+          expiry-herd says what it did. It needs a sample of at least 200 such \
           keys, not older than 15 minutes, and says nothing of a shard without one.",
     next: "before that second, write the keys anew with lifetimes that have 10 % of chance in them, or warm the cache \
            from one place",
@@ -37,14 +38,14 @@ pub(super) static RULE: Rule = Rule {
 
 /// Whether a scan sampled lately when enough of a shard's keys expire, or is still at it.
 pub(crate) fn has_sample(scene: &Scene<'_>, shard: &Subject) -> bool {
-    let Some(scan) = scene.world.keyspace().scan(shard, scene.now) else { return false };
+    let Some((_, scan)) = scene.world.keyspace().scan(shard, scene.now) else { return false };
     let goes_on = matches!(scan.state, ScanState::Running | ScanState::Paused);
     scan.expiries.as_ref().is_some_and(|expiries| goes_on || expiries.volatile() >= ToCome::SAMPLE)
 }
 
 fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let scan = scene.world.keyspace().scan(shard, scene.now);
-    let Some(expiries) = scan.and_then(|scan| scan.expiries.as_ref()) else {
+    let Some(expiries) = scan.and_then(|(_, scan)| scan.expiries.as_ref()) else {
         return Judgement::Unknown("nobody sampled when its keys expire".to_owned());
     };
     let (at, share) = match expiries.to_come(scene.now) {
@@ -71,11 +72,13 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     let all = scene.primary(shard).and_then(|primary| scene.latest(primary, REDIS_KEYS_VOLATILE));
     let keys = all.map(|all| (all.value * share).round());
-    let about = keys.map_or(String::new(), |keys| format!(", about {}", show(keys, Unit::Count)));
+    // It is an estimate by a sample: more digits would promise more.
+    let about =
+        keys.map_or(String::new(), |keys| format!(", about {},", show(two_digits(keys), Unit::Count)));
     let shown = show(share, Unit::Ratio);
     if keys.is_some_and(|keys| keys < limits.of("keys")) {
         return Judgement::Clear(format!(
-            "{shown} of the keys that expire{about}, do so at {} UTC: too few to hold a server up",
+            "{shown} of the keys that expire{about} do so at {} UTC: too few to hold a server up",
             at.clock()
         ));
     }
@@ -99,5 +102,6 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     )
     .certain()
     .at_most(Confidence::Low)
+    .over(at, format!("{shown} of the keys that expire{about} were forecast to do so at {} UTC", at.clock()))
     .judged()
 }

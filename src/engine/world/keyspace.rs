@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::slow_log::SAME_ENTRY_MS;
-use crate::reading::{HotSearch, KeyMethod, KeySizes, LargeCommand, Scan};
+use crate::reading::{HotSearch, KeyMethod, KeySizes, LargeCommand, Scan, ScanState};
 use crate::subject::Subject;
 use crate::time::Moment;
 
@@ -20,6 +20,9 @@ const LARGE_KEPT: usize = 64;
 pub struct Keyspace {
     /// The newest scan of each shard, with when it last told anything.
     scans: BTreeMap<Subject, (Moment, Scan)>,
+    /// The last complete scan of each shard whose newest one is not: a part of the keys does not speak for all of them,
+    /// so what was found stays until the next scan is complete too.
+    complete: BTreeMap<Subject, (Moment, Scan)>,
     /// The newest search of each shard and way.
     searches: BTreeMap<(Subject, KeyMethod), (Moment, HotSearch)>,
     /// How many keys of which size each node has; shared with snapshots, as are large commands.
@@ -39,11 +42,17 @@ impl Keyspace {
     pub(super) fn keep_shards(&mut self, cluster: &Subject, has: impl Fn(&Subject) -> bool) {
         let stays = |shard: &Subject| !cluster.contains(shard) || has(shard);
         self.scans.retain(|shard, _| stays(shard));
+        self.complete.retain(|shard, _| stays(shard));
         self.searches.retain(|(shard, _), _| stays(shard));
     }
 
     pub(super) fn take_scan(&mut self, at: Moment, scan: &Scan) {
-        self.scans.insert(scan.shard.clone(), (at, scan.clone()));
+        let before = self.scans.insert(scan.shard.clone(), (at, scan.clone()));
+        if scan.state == ScanState::Complete {
+            self.complete.remove(&scan.shard);
+        } else if let Some(before) = before.filter(|(_, before)| before.state == ScanState::Complete) {
+            self.complete.insert(scan.shard.clone(), before);
+        }
     }
 
     pub(super) fn take_search(&mut self, at: Moment, search: &HotSearch) {
@@ -69,9 +78,24 @@ impl Keyspace {
         }
     }
 
-    /// The newest scan of a shard, if it is young enough to speak of the present.
-    pub fn scan(&self, shard: &Subject, now: Moment) -> Option<&Scan> {
-        self.scans.get(shard).filter(|(at, _)| now.since(*at) <= SPEAKS_FOR).map(|(_, scan)| scan)
+    /// What scans have found on a shard, with when that was told, if it is young enough to speak of the present: the last
+    /// complete scan, else what the newest one has found so far.
+    pub fn scan(&self, shard: &Subject, now: Moment) -> Option<(Moment, &Scan)> {
+        let young = |all: &'_ BTreeMap<Subject, (Moment, Scan)>| {
+            all.get(shard).is_some_and(|(at, _)| now.since(*at) <= SPEAKS_FOR)
+        };
+        let all = [&self.complete, &self.scans].into_iter().find(|all| young(all))?;
+        all.get(shard).map(|(at, scan)| (*at, scan))
+    }
+
+    /// The newest scan of a shard, however it stands.
+    pub fn newest_scan(&self, shard: &Subject) -> Option<&Scan> {
+        self.scans.get(shard).map(|(_, scan)| scan)
+    }
+
+    /// The last complete scan of each shard whose newest one is not, with when it was told.
+    pub fn complete_scans(&self) -> impl Iterator<Item = &(Moment, Scan)> {
+        self.complete.values()
     }
 
     /// The newest scan of every scanned shard.
@@ -82,11 +106,6 @@ impl Keyspace {
     /// When the newest scan of every scanned shard last told anything, in the order of [`Self::scans`].
     pub fn scanned_at(&self) -> impl Iterator<Item = Moment> {
         self.scans.values().map(|(at, _)| *at)
-    }
-
-    /// When the newest scan of a shard last told anything.
-    pub fn scan_told_at(&self, shard: &Subject) -> Option<Moment> {
-        self.scans.get(shard).map(|(at, _)| *at)
     }
 
     /// The newest search of each way on a shard, those young enough to speak of the present, each with when it last told
@@ -161,6 +180,42 @@ mod tests {
         keyspace.take_large(&node, &large(1, 600_000, LargeKind::Reply), 0);
         let kept = keyspace.large(&node).map(|(_, one)| (one.id, one.at.0)).collect::<Vec<_>>();
         assert_eq!(kept, [(1, 1_000), (2, 1_000), (1, 1_000), (1, 600_000)]);
+    }
+
+    #[test]
+    fn a_complete_scan_stays_until_the_next_one_is_complete_or_it_is_too_old() {
+        let shard: Subject = "redis/features#1".parse().unwrap();
+        let scan = |scanned, state| Scan {
+            scanned,
+            total: 9,
+            state,
+            ..Scan::begun(shard.clone(), shard.instance("h:1"))
+        };
+        let mut keyspace = Keyspace::default();
+        let told = |keyspace: &Keyspace, second: i64| {
+            keyspace.scan(&shard, Moment(second * 1_000)).map(|(at, scan)| (at.0, scan.scanned))
+        };
+        keyspace.take_scan(Moment(1_000), &scan(3, ScanState::Running));
+        assert_eq!(
+            told(&keyspace, 2),
+            Some((1_000, 3)),
+            "without an older result a part is better than nothing"
+        );
+        keyspace.take_scan(Moment(2_000), &scan(9, ScanState::Complete));
+        let again = [ScanState::Running, ScanState::Paused, ScanState::Stopped("cancelled".into())];
+        for (scanned, state) in (1..).zip(again) {
+            keyspace.take_scan(Moment(800_000), &scan(scanned, state));
+            assert_eq!(told(&keyspace, 801), Some((2_000, 9)));
+        }
+        assert_eq!(
+            keyspace.scans().map(|scan| scan.scanned).collect::<Vec<_>>(),
+            [3],
+            "how the newest stands"
+        );
+        assert_eq!(told(&keyspace, 903), Some((800_000, 3)), "the older one speaks of the present no more");
+        keyspace.take_scan(Moment(904_000), &scan(9, ScanState::Complete));
+        assert_eq!(told(&keyspace, 905), Some((904_000, 9)));
+        assert_eq!(keyspace.complete_scans().count(), 0);
     }
 
     #[test]

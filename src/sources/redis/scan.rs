@@ -78,9 +78,6 @@ const SCAN: &str = "the scan of keys";
 /// What is said of a scan that somebody ended.
 pub(super) const CANCELLED: &str = "cancelled";
 
-/// How long a scan that was ended can be gone on with: keys come and go.
-const RESUMED_WITHIN: Duration = Duration::from_secs(900);
-
 /// The scans of one target that were ended early, by shard, with the node that each cursor belongs to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shelf {
@@ -104,7 +101,7 @@ impl Shelf {
     /// Takes what is known of a shard's scan, unless it is too old to be gone on with.
     pub(super) fn take(&self, shard: &Subject) -> Option<(Subject, Progress)> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(shard)?;
-        (kept.since.elapsed() <= RESUMED_WITHIN).then_some((kept.node, kept.progress))
+        (kept.since.elapsed() <= Scan::RESUMED_WITHIN).then_some((kept.node, kept.progress))
     }
 }
 
