@@ -630,6 +630,30 @@ fn keys_are_placed_and_big_ones_found() {
 }
 
 #[test]
+fn a_search_of_keys_that_could_look_at_none_is_69_with_the_reason() {
+    let (home, server) = (Home::new(), Server::start(&[]));
+    server.run::<()>(&["SET", "k", "v"]);
+    server.run::<()>(&["ACL", "SETUSER", "few", "on", ">word", "~*", "+@all", "-scan"]);
+    let target = format!("redis://few:word@{}", server.address());
+    for words in [["keys", "big"], ["keys", "ttl"]] {
+        let ran = home.run(&[words[0], words[1], &target]);
+        assert_eq!(ran.code, Some(69), "{ran:?}");
+        assert!(
+            ran.err.contains("no shard could be scanned: redis/") && ran.err.to_lowercase().contains("scan"),
+            "{ran:?}"
+        );
+        assert!(!ran.out.contains("by bytes"), "{ran:?}");
+    }
+    server.run::<()>(&["CONFIG", "SET", "requirepass", "right"]);
+    // The end of the target and its reason come from two tasks: whichever is first, the reason is said.
+    for words in [["keys", "big"], ["keys", "ttl"], ["keys", "hot"]].repeat(4) {
+        let ran = home.run(&[words[0], words[1], &format!("redis://:wrong@{}", server.address())]);
+        assert_eq!(ran.code, Some(69), "{ran:?}");
+        assert!(ran.err.contains("refused the password"), "{ran:?}");
+    }
+}
+
+#[test]
 fn big_keys_are_ranked_by_bytes_elements_and_pattern_with_the_cost_first() {
     let (home, server) = (Home::new(), Server::start_release(ServerRelease::Redis82, &[]));
     server.run::<()>(&["SET", "blob:7", &"x".repeat(700_000)]);
@@ -645,7 +669,7 @@ fn big_keys_are_ranked_by_bytes_elements_and_pattern_with_the_cost_first() {
         "1 sets of 4096 elements and more",
         "by elements, of keys of 8 KiB and more",
         "6000 elements",
-        "blob:*  1 keys",
+        "blob:*  1 key,",
         "hits (left out of hit ratios)",
     ] {
         assert!(big.out.contains(line), "{line}: {}", big.out);

@@ -32,13 +32,16 @@ impl ScanProgress {
 /// One line about a scan: how far it is and the biggest key so far.
 pub fn scan_line(scan: &Scan) -> String {
     let share = if scan.total == 0 { 1.0 } else { (scan.scanned as f64 / scan.total as f64).min(1.0) };
-    let keys = quantity::show(scan.total as f64, Unit::Count);
+    let keys = quantity::counted(scan.total, "key");
     let state = match &scan.state {
-        ScanState::Running => format!("{} of {keys} keys", quantity::show(share, Unit::Ratio)),
-        ScanState::Paused => format!("paused at {} of {keys} keys", quantity::show(share, Unit::Ratio)),
-        ScanState::Complete => format!("done, {} keys", quantity::show(scan.scanned as f64, Unit::Count)),
+        ScanState::Running => format!("{} of {keys}", quantity::show(share, Unit::Ratio)),
+        ScanState::Paused => format!("paused at {} of {keys}", quantity::show(share, Unit::Ratio)),
+        ScanState::Complete => format!("done, {}", quantity::counted(scan.scanned, "key")),
+        ScanState::Stopped(reason) if scan.scanned == 0 => {
+            format!("stopped before a key was looked at ({reason})")
+        }
         ScanState::Stopped(reason) => {
-            format!("stopped at {} of {keys} keys ({reason})", quantity::show(share, Unit::Ratio))
+            format!("stopped at {} of {keys} ({reason})", quantity::show(share, Unit::Ratio))
         }
     };
     let biggest = scan.biggest.first().map_or_else(String::new, |key| {
@@ -52,11 +55,14 @@ pub fn cost_line(scan: &Scan) -> String {
     let cpu = quantity::show(scan.cpu_s, Unit::Seconds);
     let orphans = match scan.orphans {
         0 => String::new(),
+        1 => "; 1 key belongs to a slot of another shard, and nobody reaches it".to_owned(),
         orphans => format!("; {orphans} keys belong to slots of another shard, and nobody reaches them"),
     };
     format!(
-        "it cost {} {} commands, {cpu} of CPU by its own count, {} hits (left out of hit ratios){orphans}",
-        scan.node, scan.commands, scan.hits
+        "it cost {} {}, {cpu} of CPU by its own count, {} (left out of hit ratios){orphans}",
+        scan.node,
+        quantity::counted(scan.commands, "command"),
+        quantity::counted(scan.hits, "hit")
     )
 }
 

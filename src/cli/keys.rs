@@ -21,8 +21,14 @@ pub(super) enum KeysCommand {
     /// Say where keys live: slot, shard, primary, what they share, and whether their slots are moving
     Place(place::PlaceArgs),
     /// Name the biggest keys: by what servers count anyway, then by a scan within a budget of their CPU
+    ///
+    /// Exit codes: 0 a shard was scanned, at least in part, 64 wrong arguments or configuration, 69 no target answered or
+    /// no shard could be scanned.
     Big(big::BigArgs),
     /// Say when keys expire, and in which second a herd of them will
+    ///
+    /// Exit codes: 0 keys were asked, 64 wrong arguments or configuration, 69 no target answered, no shard could be scanned
+    /// or no key could be asked.
     Ttl(ttl::TtlArgs),
     /// Name the hottest keys in the gentlest way that the server offers; what slows it needs a flag
     ///

@@ -44,7 +44,9 @@ pub(super) async fn run(args: BigArgs) -> Result<u8, Failure> {
     let patterns = patterns(&scanned, args.top);
     let mut out = Layout::new(100);
     free(&scanned.heard, args.top, &mut out);
-    out.line("by bytes");
+    if !biggest.is_empty() {
+        out.line("by bytes");
+    }
     biggest.iter().for_each(|row| out.line(&key_line(row)));
     if !longest.is_empty() {
         out.line("by elements, of keys of 8 KiB and more");
@@ -56,8 +58,8 @@ pub(super) async fn run(args: BigArgs) -> Result<u8, Failure> {
     for pattern in &patterns {
         let [bytes, biggest] =
             [pattern.bytes, pattern.biggest].map(|n| quantity::show(n as f64, Unit::Bytes));
-        let keys = quantity::show(pattern.keys as f64, Unit::Count);
-        out.line(&format!("{bytes:>8}  {}  {keys} keys, the biggest {biggest}", pattern.pattern));
+        let keys = quantity::counted(pattern.keys, "key");
+        out.line(&format!("{bytes:>8}  {}  {keys}, the biggest {biggest}", pattern.pattern));
     }
     scanned.tell(&mut out);
     let json = serde_json::json!({
@@ -75,7 +77,9 @@ pub(super) async fn run(args: BigArgs) -> Result<u8, Failure> {
         "patterns": patterns,
         "scans": scanned.to_json(),
     });
-    answer(args.format, out, json)
+    let code = answer(args.format, out, json)?;
+    // What servers tell for free is told all the same.
+    scanned.any_looked_at().map(|()| code)
 }
 
 type Row<'a> = (&'a Subject, &'a KeySize);
@@ -97,6 +101,7 @@ fn ranked<'a>(
 fn key_line((shard, key): &Row<'_>) -> String {
     let size = quantity::show(key.bytes as f64, Unit::Bytes);
     let elements = match key.elements.filter(|_| key.kind.as_str() != "string") {
+        Some(1) => "  1 element".to_owned(),
         Some(elements) => format!("  {elements} elements"),
         None => String::new(),
     };
@@ -149,7 +154,10 @@ fn free(heard: &[Heard], top: usize, out: &mut Layout) {
     for (node, kind, command, key, large) in large {
         let size = quantity::show(large.most as f64, Unit::Bytes);
         let kind = if kind == LargeKind::Reply { "answered" } else { "sent" };
-        out.line(&format!("{size:>8}  {key}  {kind} by {command}, {} times  {node}", large.times));
+        out.line(&format!(
+            "{size:>8}  {key}  {kind} by {command}, {}  {node}",
+            quantity::counted(large.times, "time")
+        ));
     }
 }
 

@@ -91,11 +91,23 @@ impl ScanArgs {
 }
 
 impl Scanned {
+    /// Fails where no key of any shard could be looked at, with the reason of each.
+    pub(super) fn any_looked_at(&self) -> Result<(), Failure> {
+        if self.scans.iter().any(is_looked_at) {
+            return Ok(());
+        }
+        let reasons: Vec<String> = self.scans.iter().map(not_scanned).collect();
+        Err(Failure::new(EXIT_UNAVAILABLE, format_args!("no shard could be scanned: {}", reasons.join("; "))))
+    }
+
     /// How each scan ended and what it has cost.
     pub(super) fn tell(&self, out: &mut Layout) {
-        for scan in &self.scans {
+        for scan in self.scans.iter().filter(|scan| is_looked_at(scan)) {
             out.line(&scan_line(scan));
             out.line(&format!("  {}", cost_line(scan)));
+        }
+        for scan in self.scans.iter().filter(|scan| !is_looked_at(scan)) {
+            out.line(&format!("NOT SCANNED: {}", not_scanned(scan)));
         }
     }
 
@@ -108,6 +120,19 @@ impl Scanned {
             })
         };
         self.scans.iter().map(scan).collect()
+    }
+}
+
+/// Whether a scan has looked at a key, or has seen that there is none.
+fn is_looked_at(scan: &Scan) -> bool {
+    scan.scanned > 0 || scan.state == ScanState::Complete
+}
+
+/// The shard of a scan that has looked at nothing, with the reason.
+fn not_scanned(scan: &Scan) -> String {
+    match &scan.state {
+        ScanState::Stopped(why) => format!("{}: {why}", scan.shard),
+        _ => format!("{}: ended before a key was looked at", scan.shard),
     }
 }
 

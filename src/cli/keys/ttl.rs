@@ -5,7 +5,7 @@ mod forecast;
 use clap::Args;
 use headwater_engine::Moment;
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show, two_digits};
 use headwater_engine::reading::ToCome;
 
 use super::scanning::ScanArgs;
@@ -38,6 +38,7 @@ const COSTS: &str = "expiries: SCAN with MEMORY USAGE, reads only, and PTTL of o
 
 pub(super) async fn run(args: TtlArgs) -> Result<u8, Failure> {
     let scanned = args.scan.scan(1, COSTS).await?;
+    scanned.any_looked_at()?;
     let Some(forecast) = Forecast::of(&scanned.scans) else {
         return Err(Failure::new(
             EXIT_UNAVAILABLE,
@@ -69,10 +70,10 @@ pub(super) async fn run(args: TtlArgs) -> Result<u8, Failure> {
 }
 
 fn draw(forecast: &Forecast, to_come: ToCome, out: &mut Layout) {
-    let keys = |share: f64| show((forecast.keys * share).round(), Unit::Count);
+    let keys = |share: f64| show(two_digits(forecast.keys * share), Unit::Count);
     out.line(&format!(
-        "{} keys, {} of them asked when they expire; shares are of those that do, numbers of keys are estimates",
-        show(forecast.keys, Unit::Count),
+        "{}, {} of them asked when they expire; shares are of those that do, numbers of keys are estimates",
+        counted(forecast.keys as u64, "key"),
         show(forecast.sampled as f64, Unit::Count)
     ));
     let without = forecast.without;

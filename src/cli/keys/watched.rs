@@ -125,6 +125,12 @@ impl Watched {
                 }
                 () = &mut give_up => None,
             };
+            // A target that ends has said why, and its last word may still be on the way.
+            while topology.is_none() && fault.is_none() {
+                let Ok(reading) = self.readings.try_recv() else { break };
+                self.heard.take(&reading);
+                fault = reading.faults.into_iter().next();
+            }
             return topology.ok_or_else(|| {
                 let reason = fault.map_or_else(
                     || format!("no answer in {} s", DISCOVERY.as_secs()),
