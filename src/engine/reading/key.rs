@@ -49,7 +49,6 @@ pub struct Scan {
 impl Scan {
     /// How long a scan that was ended early can be gone on with: keys come and go.
     pub const RESUMED_WITHIN: Duration = Duration::from_secs(900);
-
     /// A scan that has looked at nothing yet.
     pub fn begun(shard: Subject, node: Subject) -> Self {
         Self {
