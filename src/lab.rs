@@ -20,6 +20,7 @@ mod ports;
 mod process;
 pub mod scenario;
 mod service;
+mod serving;
 
 use std::io;
 use std::net::SocketAddr;

@@ -26,7 +26,7 @@ use self::upstream::Upstream;
 use super::LabError;
 use super::counters::GatewayCounters;
 use super::exposition::Recorder;
-use super::service::serve;
+use super::serving::serve;
 use crate::tls;
 
 /// Instances of the service behind a gateway.

@@ -29,7 +29,8 @@ use super::counters::LoadCounters;
 use super::exposition::FINE;
 use super::features::{HotPair, ITEMS, USERS};
 use super::process::Started;
-use super::service::{RankRequest, serve};
+use super::service::RankRequest;
+use super::serving::serve;
 use crate::tls;
 
 /// Pages from which requests come.

@@ -3,24 +3,23 @@
 //! Every stage waits by a timer and burns no processor: two shared cores would slow all else.
 
 mod batcher;
+mod door;
 mod feature_store;
 mod page;
 mod release;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +34,7 @@ use super::exposition::{FINE, Recorder};
 use super::fault::Window;
 use super::features::{ITEMS, answer_key, computed, item_key, profile_key};
 use super::process::Started;
+use super::serving::serve;
 
 /// The stages of a request, in their order, and what each takes of itself; those without a number take what
 /// their part needs.
@@ -56,9 +56,6 @@ const DEADLINE: Duration = Duration::from_millis(2_500);
 
 /// What it takes to compute a feature that Redis does not have, from raw events that some other database holds.
 const COMPUTING: Duration = Duration::from_millis(350);
-
-/// The status of a request whose caller went away, as proxies count it.
-const CALLER_GONE: u16 = 499;
 
 /// Items whose features one request needs: the one it asks for and some like it.
 const ITEMS_PER_REQUEST: u32 = 3;
@@ -119,7 +116,7 @@ impl Service {
             .await
             .map_err(|error| LabError::redis("asking who owns which slots", error))?;
         let router = Router::new()
-            .route("/v1/rank", post(rank))
+            .route("/v1/rank", post(door::rank))
             .route("/metrics", get(metrics))
             .route("/health", get(|| async { "ok" }))
             .with_state(Arc::clone(&service));
@@ -287,90 +284,8 @@ fn similar(item: u32, n: u32) -> u32 {
     (item + n * 331) % ITEMS
 }
 
-async fn rank(State(service): State<Arc<Service>>, Json(request): Json<RankRequest>) -> Response {
-    let mut asked = Asked::new(&service);
-    let (work, item) = (asked.work(), request.item);
-    // A task of its own: like most services it does not notice that a caller goes away, and works on.
-    let outcome = tokio::spawn(async move { work.answer(&request).await }).await;
-    let status = match outcome {
-        Ok(outcome) => outcome.err().unwrap_or(StatusCode::OK),
-        // It panicked, or the lab ends.
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    asked.answered(status);
-    match status {
-        StatusCode::OK => Json(serde_json::json!({ "item": item, "score": 0.5 })).into_response(),
-        StatusCode::SERVICE_UNAVAILABLE => (status, [(header::RETRY_AFTER, "1")], "busy").into_response(),
-        _ => (status, "no features").into_response(),
-    }
-}
-
-/// A request until it is answered. Its caller may go away before: then it is dropped, and counted as what proxies
-/// call 499.
-struct Asked {
-    service: Arc<Service>,
-    begun: Instant,
-    is_answered: bool,
-    is_gone: Arc<AtomicBool>,
-}
-
-/// The work for a request, which ends whether or not anybody waits for it.
-struct Work {
-    service: Arc<Service>,
-    is_gone: Arc<AtomicBool>,
-}
-
-impl Asked {
-    fn new(service: &Arc<Service>) -> Self {
-        let is_gone = Arc::new(AtomicBool::new(false));
-        Self { service: Arc::clone(service), begun: Instant::now(), is_answered: false, is_gone }
-    }
-
-    fn work(&self) -> Work {
-        Work { service: Arc::clone(&self.service), is_gone: Arc::clone(&self.is_gone) }
-    }
-
-    fn answered(&mut self, status: StatusCode) {
-        self.is_answered = true;
-        self.service.record_answer(status.as_u16(), self.begun.elapsed());
-    }
-}
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        if !self.is_answered {
-            self.is_gone.store(true, Ordering::Relaxed);
-            self.service.record_answer(CALLER_GONE, self.begun.elapsed());
-        }
-    }
-}
-
-impl Work {
-    async fn answer(&self, request: &RankRequest) -> Result<(), StatusCode> {
-        let outcome = self.service.answer(request).await;
-        if self.is_gone.load(Ordering::Relaxed) {
-            self.service.wasted.fetch_add(1, Ordering::Relaxed);
-        }
-        outcome
-    }
-}
-
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], service.page()).into_response()
-}
-
-/// Serves a router on a free loopback port until told to stop.
-pub(super) async fn serve(router: Router, stop: CancellationToken) -> io::Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(async move {
-        tokio::select! {
-            () = stop.cancelled() => {}
-            // Serving ends only with the lab.
-            _ = axum::serve(listener, router) => {}
-        }
-    });
-    Ok(address)
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
