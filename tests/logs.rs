@@ -14,17 +14,23 @@ use headwater_engine::reading::{FaultKind, Reading, Value};
 
 fn source(path: &Path, format: Format) -> LogSource {
     LogSource::new(&LogSpec {
-        subject: "log/edge".parse().unwrap(),
-        about: "gateway/edge".parse().unwrap(),
+        subject: "log/edge".parse().expect("it is a subject"),
+        about: "gateway/edge".parse().expect("it is a subject"),
         file: Some(path.to_owned()),
         format,
-        patterns: vec![("full".to_owned(), regex::bytes::Regex::new("no .* left").unwrap())],
+        patterns: vec![("full".to_owned(), regex::bytes::Regex::new("no .* left").expect("it is a pattern"))],
         tells_service: true,
     })
 }
 
 fn append(path: &Path, bytes: &[u8]) {
-    std::fs::File::options().create(true).append(true).open(path).unwrap().write_all(bytes).unwrap();
+    std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(path)
+        .expect("the file opens")
+        .write_all(bytes)
+        .expect("it takes bytes");
 }
 
 fn line(route: &str, status: u16, id: &str) -> String {

@@ -28,8 +28,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value as Document;
 
 fn spec(url: &str, kind: ProbeKind) -> ProbeSpec {
-    let about: Subject = "service/ranker".parse().unwrap();
-    ProbeSpec::new("probe/test".parse().unwrap(), about, url, kind)
+    let about: Subject = "service/ranker".parse().expect("it is a subject");
+    ProbeSpec::new("probe/test".parse().expect("it is a subject"), about, url, kind)
 }
 
 fn completion() -> ProbeKind {
@@ -60,13 +60,14 @@ fn phases(reading: &Reading) -> BTreeMap<String, f64> {
 
 /// The one fault, its kind and words.
 fn fault(reading: &Reading) -> (FaultKind, &str) {
-    let [fault] = reading.faults.as_slice() else { panic!("{:?}", reading.faults) };
+    assert_eq!(reading.faults.len(), 1, "{:?}", reading.faults);
+    let fault = &reading.faults[0];
     (fault.kind, fault.message.as_str())
 }
 
 async fn serve(app: Router) -> SocketAddr {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
     tokio::spawn(async move { axum::serve(listener, app).await });
     address
 }

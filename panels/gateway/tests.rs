@@ -89,9 +89,9 @@ impl World {
             self.count(&mut reading, upstream, UPSTREAM_ERRORS, if is_sick { 30.0 } else { 0.0 });
             self.count(&mut reading, upstream, UPSTREAM_RETRIES, if is_sick { 20.0 } else { 0.0 });
             self.count(&mut reading, upstream, UPSTREAM_CONNECTED, 2.0);
-            reading.part(&by, UPSTREAM_EJECTED, *upstream, Value::Gauge(out));
-            reading.part(&by, UPSTREAM_READY, *upstream, Value::Gauge(1.0));
-            reading.part(&by, UPSTREAM_TIMEOUT, *upstream, Value::Gauge(10.0));
+            reading.part(&by, UPSTREAM_EJECTED, upstream, Value::Gauge(out));
+            reading.part(&by, UPSTREAM_READY, upstream, Value::Gauge(1.0));
+            reading.part(&by, UPSTREAM_TIMEOUT, upstream, Value::Gauge(10.0));
         }
         self.spent += 30.0;
         let histogram = Histogram {
