@@ -6,7 +6,7 @@ use headwater_engine::metric::{
     Metric, MetricName, REDIS_COMMAND_CALLS, REDIS_COMMAND_TIME, REDIS_ERRORS, REDIS_LATENCY_EVENT,
     REDIS_REPLICA_BEHIND, REDIS_REPLICA_LAG, Unit,
 };
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::Shard;
 use headwater_engine::{RemoteText, Snapshot, Subject};
 
@@ -67,12 +67,13 @@ fn is_same(one: &RemoteText, other: &RemoteText) -> bool {
 fn took_words(time: &CommandTime) -> String {
     let within =
         |percentile: Percentile| format!("{}{}", percentile.sign(), show(percentile.number(), Unit::Seconds));
-    let p99 = match time.p99 {
-        Some(p99) => format!("p99 {}", within(p99)),
-        None => "too few calls for a p99".to_owned(),
-    };
     let over = show(time.over.as_secs_f64(), Unit::Seconds);
-    format!("p50 {}, {p99} of {} calls in {over}", within(time.median), show(time.calls, Unit::Count))
+    let calls = format!("{} in {over}", counted(time.calls as u64, "call"));
+    let p50 = within(time.median);
+    match time.p99 {
+        Some(p99) => format!("p50 {p50}, p99 {} of {calls}", within(p99)),
+        None => format!("p50 {p50} of {calls}, too few for a p99"),
+    }
 }
 
 /// Kinds of error that the primary answers with at present.

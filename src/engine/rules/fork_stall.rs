@@ -192,6 +192,9 @@ fn without_a_stall(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> J
     if came_late && longest.value >= limits.of("stall") {
         return Judgement::Unknown(format!("the last fork took {took}, and it was before anybody looked"));
     }
+    if longest.value <= 0.0 {
+        return Judgement::Clear("it has not forked".to_owned());
+    }
     Judgement::Clear(format!("no fork that anybody felt; the last took {took}"))
 }
 

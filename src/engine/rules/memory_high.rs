@@ -8,7 +8,7 @@ use crate::baseline::Baseline;
 use crate::metric::{
     REDIS_MEMORY, REDIS_MEMORY_CLIENTS, REDIS_MEMORY_EVICTS, REDIS_MEMORY_MAX, REDIS_MEMORY_RSS, Unit,
 };
-use crate::quantity::show;
+use crate::quantity::{counted, show};
 use crate::report::{BaselineFrom, Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -73,9 +73,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         numbers.extend(of_memory(scene, &node, limits));
         return Breach::new(
             format!(
-                "refuses writes for want of memory at {}: {} replies with OOM lately{used}{}",
+                "refuses writes for want of memory at {}: {} with OOM lately{used}{}",
                 node.address().unwrap_or("its node"),
-                show(rise.gained.max(1.0).round(), Unit::Count),
+                counted(rise.gained.max(1.0).round() as u64, "reply"),
                 policy_of(scene, &node),
             ),
             format!("#{} out of memory", shard.shard_index().unwrap_or(0)),
