@@ -80,20 +80,14 @@ pub struct CaseFinding {
 /// Rules that cases may name although a version may not have them. Such a finding counts neither for nor against
 /// a case; one of these that is built since is judged like every other.
 pub static UNBUILT: &[&str] = &[
-    "batch-starved",
-    "compute-bound",
     "gpu-error",
     "gpu-memory-full",
     "gpu-memory-leak",
     "gpu-silent",
     "gpu-throttled",
     "hbm-bound",
-    "host-starved",
-    "kv-cache-pressure",
     "launch-stall",
-    "no-backpressure",
     "pcie-degraded",
-    "slo-burn",
 ];
 
 /// Whether a case may name this rule.

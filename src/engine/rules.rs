@@ -5,6 +5,7 @@
 
 mod access_changed;
 mod asked;
+mod batch_starved;
 mod big_key;
 mod breach;
 mod breaker_flapping;
@@ -13,6 +14,7 @@ mod checkpoint_slow;
 mod cluster_views;
 mod co_located_keys;
 mod command_mix;
+mod compute_bound;
 mod connections_high;
 mod consumer_lag;
 mod cross_slot;
@@ -27,15 +29,19 @@ mod fake_healthy;
 mod feature_stale;
 mod fork_stall;
 mod hit_but_slow;
+mod host_starved;
 mod hot_key;
+mod kv_cache_pressure;
 mod late_flow;
 mod latency_shift;
 mod memory_high;
 mod miss_flood;
 mod network_path;
+mod no_backpressure;
 mod node_unreachable;
 mod pool_starved;
 mod queue_not_compute;
+mod queueing;
 mod recent_change;
 mod replication_broken;
 mod retry_storm;
@@ -45,6 +51,7 @@ mod shard_bandwidth;
 mod shard_hot;
 mod shard_saturated;
 mod skew;
+mod slo_burn;
 mod slots_uncovered;
 mod slow_commands;
 mod slow_instance;
@@ -69,6 +76,7 @@ pub use watches::Watches;
 pub static RULES: &[&Rule] = &[
     &latency_shift::RULE,
     &error_shift::RULE,
+    &slo_burn::RULE,
     &business_symptom::RULE,
     &slots_uncovered::RULE,
     &topology_split::RULE,
@@ -91,6 +99,11 @@ pub static RULES: &[&Rule] = &[
     &replication_broken::RULE,
     &pool_starved::RULE,
     &queue_not_compute::RULE,
+    &kv_cache_pressure::RULE,
+    &batch_starved::RULE,
+    &compute_bound::RULE,
+    &no_backpressure::RULE,
+    &host_starved::RULE,
     &network_path::RULE,
     &consumer_lag::RULE,
     &checkpoint_slow::RULE,

@@ -141,8 +141,8 @@ fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec
     // Circumstances never decide a verdict, but a reader should know which of them nobody could look at.
     let circumstances = scene.findings.iter().filter_map(|finding| match &finding.state {
         crate::findings::State::Unknown(missing)
-            if (finding.rule.nature == Nature::Symptom
-                || finding.rule.nature == Nature::Circumstance && finding.rule.exonerates)
+            if matches!(finding.rule.nature, Nature::Symptom | Nature::Circumstance)
+                && finding.rule.exonerates
                 && !missing.is_empty() =>
         {
             Some(Unjudged {

@@ -1,11 +1,11 @@
 //! Requests wait in the queue although the accelerator is not the limit.
 
+use super::queueing::{Wait, busiest_accelerator, longest_allowed};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{GPU_UTILIZATION, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit};
+use crate::metric::{GPU_UTILIZATION, QUEUE_RUNNING, Unit};
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
-use crate::scene::{Scene, evidence, named_evidence};
-use crate::store::Seen;
+use crate::scene::{Scene, evidence};
 use crate::subject::{Kind, Subject};
 
 /// The id of the rule, which loops ask for by name.
@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
     id: ID,
     title: "requests wait in the queue though compute is not the limit",
     doc: "Waiting requests over the completion rate, the time a new request will wait (Little's law), is at \
-          least half the latency objective and rising, while the accelerator is not busy. Without a source for \
+          least half the latency objective and rising, while the accelerator is not busy. Of several instances one \
+          that waits far longer than all together is the one that is told. Without a source for \
           the accelerator the two cannot be told apart: compute-bound stays as a rival and the confidence at \
           medium.",
     next: "look at the batcher: batch size, its wait, and whether it is fed one at a time; answer 503 with \
@@ -48,56 +49,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
-    let Some(waiting) = scene.total(queue, QUEUE_WAITING) else {
-        return Judgement::Unknown(format!("no queue depth: {}", scene.missing(queue)));
+    let wait = match Wait::longest(scene, queue) {
+        Ok(wait) => wait,
+        Err(missing) => return Judgement::Unknown(missing),
     };
-    let service = Subject::component(Kind::Service, queue.name());
-    let Some(done) = scene.total(&service, REQUESTS) else {
-        return Judgement::Unknown(format!("no completion rate: {}", scene.missing(&service)));
-    };
-    let wait = waiting.value / done.value.max(0.1);
-    let limit = scene.objective(&service) * limits.of("wait");
-    let shown = show(wait, Unit::Seconds);
-    if wait < limit {
-        return Judgement::Clear(format!("{:.0} waiting, a wait of {shown}", waiting.value));
+    let limit = longest_allowed(scene, queue, limits.of("wait"));
+    if let Some(fine) = wait.is_fine(scene, limit) {
+        return Judgement::Clear(fine);
     }
-    if !is_rising(scene, queue, waiting) {
-        return Judgement::Clear(format!("{:.0} waiting, a wait of {shown}, and falling", waiting.value));
-    }
-    let gpu = Subject::component(Kind::Gpu, queue.name());
-    let utilization = scene
-        .world
-        .parts(&gpu)
-        .filter_map(|(part, _)| scene.present(part, GPU_UTILIZATION))
-        .reduce(|one, other| if other.value > one.value { other } else { one });
+    let utilization = busiest_accelerator(scene, queue);
     if let Some(busy) = utilization.filter(|seen| seen.value >= limits.of("busy")) {
         return Judgement::Clear(format!(
-            "a wait of {shown}, but the accelerator is {} busy: compute is the limit",
+            "a wait of {}, but the accelerator is {} busy: compute is the limit",
+            wait.shown(),
             show(busy.value, Unit::Ratio)
         ));
     }
-    let mut numbers = vec![
-        named_evidence(
-            "waiting time".to_owned(),
-            Unit::Seconds,
-            Seen { value: wait, at: waiting.at },
-            Some(limit),
-            None,
-        ),
-        evidence(QUEUE_WAITING, waiting, None, None),
-        evidence(REQUESTS, done, None, None),
-    ];
+    let mut numbers = wait.evidence(limit);
     numbers.extend(scene.total(queue, QUEUE_RUNNING).map(|seen| evidence(QUEUE_RUNNING, seen, None, None)));
     numbers.extend(utilization.map(|seen| evidence(GPU_UTILIZATION, seen, Some(limits.of("busy")), None)));
     let breach = Breach::new(
-        format!(
-            "{:.0} waiting at {} done: a wait of {shown}, limit {}",
-            waiting.value,
-            show(done.value, Unit::PerSecond),
-            show(limit, Unit::Seconds)
-        ),
-        format!("queue wait {shown}"),
-        wait / limit,
+        format!("{}, limit {}", wait.words(), show(limit, Unit::Seconds)),
+        format!("queue wait {}", wait.shown()),
+        wait.seconds / limit,
         numbers,
     );
     if utilization.is_some() {
@@ -105,12 +79,4 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     } else {
         breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
     }
-}
-
-/// Whether the queue is no shorter than it was ten intervals ago, or had no past to compare with.
-fn is_rising(scene: &Scene<'_>, queue: &Subject, now: Seen) -> bool {
-    let then = now.at - scene.settings.interval * 10;
-    let before =
-        scene.over_parts(queue, |part| scene.store.points(part, QUEUE_WAITING, None)?.since(then).next());
-    before.is_none_or(|before| now.value >= before.value * 0.9)
 }

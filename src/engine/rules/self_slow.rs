@@ -1,5 +1,6 @@
 //! The service's own code is slow.
 
+use super::host_starved::ID as HOST_STARVED;
 use super::{Breach, Judgement, Limits, Nature, RULES, RivalRow, Rule, Threshold, Watches};
 use crate::findings::State;
 use crate::metric::{STAGE_DURATION, Unit};
@@ -102,9 +103,19 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
                 None,
             ),
         ],
-    )
-    .with_rival(&RULE.rivals[0]);
+    );
+    let breach = if host_is_fine(scene, service) { breach } else { breach.with_rival(&RULE.rivals[0]) };
     if stirring.is_some() { breach.at_most(Confidence::Low).judged() } else { breach.judged() }
+}
+
+/// Whether the machine of a service was looked at and has no more to run than it can.
+fn host_is_fine(scene: &Scene<'_>, service: &Subject) -> bool {
+    let below = scene.graph.below(service);
+    let mut hosts = below.keys().filter(|subject| subject.kind() == Kind::Host).peekable();
+    let is_clear = |host: &Subject| {
+        scene.findings.get(HOST_STARVED, host).is_some_and(|finding| matches!(finding.state, State::Clear(_)))
+    };
+    hosts.peek().is_some() && hosts.all(is_clear)
 }
 
 fn has_symptom(scene: &Scene<'_>, service: &Subject) -> bool {

@@ -1,0 +1,150 @@
+//! The accelerator does all it can, and more is asked of it.
+
+use super::queueing::{Fill, Wait, against_usual, before, busiest_accelerator, longest_allowed};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{CLIENT_ORIGINALS, GPU_UTILIZATION, Metric, REQUESTS, TOKENS_OUT, Unit};
+use crate::quantity::show;
+use crate::report::{Confidence, Role};
+use crate::scene::{Scene, evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+pub(super) static RULE: Rule = Rule {
+    id: "compute-bound",
+    title: "batches are full, no more is done, and requests wait",
+    doc: "The wait in the queue is at least half the latency objective and does not fall, batches are at least nine \
+          tenths full, and tokens a second (else requests a second) do not rise. Utilisation alone never says so: it \
+          counts that a kernel ran, not how much it did; but an accelerator that is less than half busy is not the \
+          limit. Without a source for it, batches of too low a limit look the same, and the confidence is medium.",
+    next: "shed load from 80 % of the queue on, then add instances by the number of waiting requests; see whether \
+           prompts or answers became longer",
+    watches: Watches::Components(&[Kind::Queue]),
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Amplifier,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "fill",
+            default: 0.9,
+            unit: Unit::Ratio,
+            help: "share of a batch from which it is full",
+        },
+        Threshold {
+            name: "wait",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "share of the latency objective that may be spent waiting",
+        },
+        Threshold {
+            name: "flat",
+            default: 1.1,
+            unit: Unit::Ratio,
+            help: "multiple of what was done ten intervals ago up to which no more is done",
+        },
+        Threshold {
+            name: "idle",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "utilisation below which the accelerator is not the limit",
+        },
+    ],
+    rivals: &[
+        RivalRow { rule: "queue-not-compute", told_by: "GPU utilisation" },
+        RivalRow { rule: "surge", told_by: "original requests against their healthy rate" },
+        RivalRow { rule: "gpu-throttled", told_by: "clocks and throttle reasons of the accelerator" },
+    ],
+    absorbs: &[],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
+    let wait = match Wait::longest(scene, queue) {
+        Ok(wait) => wait,
+        Err(missing) => return Judgement::Unknown(missing),
+    };
+    let limit = longest_allowed(scene, queue, limits.of("wait"));
+    if let Some(fine) = wait.is_fine(scene, limit) {
+        return Judgement::Clear(fine);
+    }
+    let full = Fill::of(scene, queue).and_then(|fill| fill.share().map(|share| (fill, share)));
+    let Some((fill, share)) = full else {
+        return Judgement::Unknown(format!(
+            "a wait of {}, and no page says how full batches are and what they may hold",
+            wait.shown()
+        ));
+    };
+    if share < limits.of("fill") {
+        return Judgement::Clear(format!("{}: there is room in them", fill.words()));
+    }
+    let busy = busiest_accelerator(scene, queue);
+    if let Some(idle) = busy.filter(|seen| seen.value < limits.of("idle")) {
+        return Judgement::Clear(format!(
+            "{}, but the accelerator is only {} busy",
+            fill.words(),
+            show(idle.value, Unit::Ratio)
+        ));
+    }
+    let (metric, done, then) = done(scene, queue, &wait);
+    if then.is_some_and(|then| done.value > then.value * limits.of("flat")) {
+        return Judgement::Clear(format!(
+            "{}, and more is done than before: {}",
+            fill.words(),
+            shown(metric, done)
+        ));
+    }
+    let originals = originals(scene, queue);
+    let asked = originals
+        .and_then(|(now, usual)| {
+            Some(format!("; {} ask, {}", shown(REQUESTS, now), against_usual(now, usual?)))
+        })
+        .unwrap_or_default();
+    let mut numbers = fill.evidence(Some(limits.of("fill")));
+    numbers.extend(wait.evidence(limit));
+    if metric != REQUESTS {
+        numbers.push(evidence(metric, done, None, None));
+    }
+    numbers.extend(busy.map(|seen| evidence(GPU_UTILIZATION, seen, None, None)));
+    numbers.extend(originals.map(|(now, _)| evidence(CLIENT_ORIGINALS, now, None, None)));
+    let mut breach = Breach::new(
+        format!("{}, flat at {}, while {}{asked}", fill.words(), shown(metric, done), wait.words()),
+        format!("batches full, flat at {}", shown(metric, done)),
+        wait.seconds / limit,
+        numbers,
+    );
+    if originals.is_none_or(|(_, usual)| usual.is_none()) {
+        breach = breach.with_rival(&RULE.rivals[1]);
+    }
+    match busy {
+        Some(_) => breach.judged(),
+        None => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged(),
+    }
+}
+
+/// What is done a second, now and ten intervals ago: tokens where they are counted, else requests.
+fn done(scene: &Scene<'_>, queue: &Subject, wait: &Wait) -> (Metric, Seen, Option<Seen>) {
+    let service = Subject::component(Kind::Service, queue.name());
+    let tokens =
+        [&service, queue].into_iter().find_map(|subject| Some((subject, scene.total(subject, TOKENS_OUT)?)));
+    match tokens {
+        Some((subject, now)) => (TOKENS_OUT, now, before(scene, subject, TOKENS_OUT, now)),
+        None => {
+            let now = scene.total(&service, REQUESTS).unwrap_or(wait.done);
+            (REQUESTS, now, before(scene, &service, REQUESTS, now))
+        }
+    }
+}
+
+/// What callers of the queue ask for a second, and what is usual.
+fn originals(scene: &Scene<'_>, queue: &Subject) -> Option<(Seen, Option<f64>)> {
+    let clients = scene.graph.above(queue);
+    let client = clients.keys().find(|subject| subject.kind() == Kind::Client)?;
+    let now = scene.total(client, CLIENT_ORIGINALS)?;
+    let usual = scene.total_baseline(client, CLIENT_ORIGINALS).filter(|usual| usual.typical > 0.0);
+    Some((now, usual.map(|usual| usual.typical)))
+}
+
+fn shown(metric: Metric, seen: Seen) -> String {
+    let what = if metric == TOKENS_OUT { " tokens" } else { "" };
+    format!("{}{what}", show(seen.value, Unit::PerSecond))
+}

@@ -1,0 +1,115 @@
+//! Requests wait longer than their callers do, and nobody is refused.
+
+use super::queueing::{Wait, longest_allowed};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{CLIENT_TIMEOUT, QUEUE_REJECTED, UPSTREAM_TIMEOUT, Unit};
+use crate::quantity::show;
+use crate::report::{Confidence, Role};
+use crate::scene::{Scene, evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+pub(super) static RULE: Rule = Rule {
+    id: "no-backpressure",
+    title: "requests wait longer than their callers do, and nobody is refused",
+    doc: "Waiting requests over the completion rate is longer than callers wait for an answer (the shortest time-out \
+          that a client or a gateway above the queue exposes), does not fall, and the queue refuses nobody. Then all \
+          that is done is done for callers that have gone, and a queue that a short fault filled stays full. It keeps \
+          a failure up and does not begin it: medium at most.",
+    next: "answer 503 with Retry-After: 1 from 80 % of the queue on, or bound the queue by the time that callers wait; \
+           drop what waited longer than its caller does",
+    watches: Watches::Components(&[Kind::Queue]),
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Amplifier,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "wait",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "share of the latency objective below which a wait is no trouble, whatever callers do",
+        },
+        Threshold {
+            name: "refused",
+            default: 0.1,
+            unit: Unit::PerSecond,
+            help: "refusals a second from which the queue pushes back",
+        },
+    ],
+    rivals: &[RivalRow {
+        rule: "queue-not-compute",
+        told_by: "whether the queue drains once callers are refused",
+    }],
+    absorbs: &[],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
+    let wait = match Wait::longest(scene, queue) {
+        Ok(wait) => wait,
+        Err(missing) => return Judgement::Unknown(missing),
+    };
+    if let Some(fine) = wait.is_fine(scene, longest_allowed(scene, queue, limits.of("wait"))) {
+        return Judgement::Clear(fine);
+    }
+    let refused = scene.total(queue, QUEUE_REJECTED);
+    if let Some(refused) = refused.filter(|seen| seen.value >= limits.of("refused")) {
+        return Judgement::Clear(format!(
+            "a wait of {}, and {} refused",
+            wait.shown(),
+            show(refused.value, Unit::PerSecond)
+        ));
+    }
+    let Some((caller, timeout)) = shortest_patience(scene, queue) else {
+        return Judgement::Unknown(format!(
+            "a wait of {}, and no page says how long callers wait for an answer",
+            wait.shown()
+        ));
+    };
+    let patience = show(timeout.value, Unit::Seconds);
+    if wait.seconds < timeout.value {
+        return Judgement::Clear(format!("a wait of {}, {caller} waits {patience}", wait.shown()));
+    }
+    let Some(refused) = refused else {
+        return Judgement::Unknown(format!(
+            "a wait of {}, {caller} waits {patience}, and no page counts refused requests",
+            wait.shown()
+        ));
+    };
+    let mut numbers = wait.evidence(timeout.value);
+    numbers.push(evidence(QUEUE_REJECTED, refused, Some(limits.of("refused")), None));
+    Breach::new(
+        format!("{}, {caller} gives up after {patience}, and nobody is refused", wait.words()),
+        format!("queue wait {} beyond the time-out", wait.shown()),
+        wait.seconds / timeout.value,
+        numbers,
+    )
+    .at_most(Confidence::Medium)
+    .judged()
+}
+
+/// Who of those above a queue gives up first, and after how many seconds.
+fn shortest_patience(scene: &Scene<'_>, queue: &Subject) -> Option<(Subject, Seen)> {
+    let above = scene.graph.above(queue);
+    above
+        .keys()
+        .filter_map(|caller| {
+            let parts = || scene.world.parts(caller).map(|(part, _)| part);
+            let timeouts: Vec<Seen> = match caller.kind() {
+                Kind::Client => parts().filter_map(|part| scene.latest(part, CLIENT_TIMEOUT)).collect(),
+                Kind::Gateway => parts()
+                    .flat_map(|part| {
+                        let upstreams = scene.store.parts(part, UPSTREAM_TIMEOUT);
+                        upstreams.into_iter().filter_map(|upstream| {
+                            scene.present_part(part, UPSTREAM_TIMEOUT, upstream.as_ref())
+                        })
+                    })
+                    .collect(),
+                _ => vec![],
+            };
+            let shortest = timeouts.into_iter().filter(|seen| seen.value > 0.0);
+            Some((caller.clone(), shortest.min_by(|one, other| one.value.total_cmp(&other.value))?))
+        })
+        .min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
+}

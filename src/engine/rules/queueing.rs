@@ -1,0 +1,195 @@
+//! How long requests wait in a queue and how full its batches are, for the rules that judge queues.
+
+use std::time::Duration;
+
+use crate::metric::{
+    BATCH_MAX, BATCH_SIZE, GPU_UTILIZATION, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
+};
+use crate::quantity::{show, times};
+use crate::report::Evidence;
+use crate::scene::{Scene, evidence, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+/// How much longer one instance's wait must be than that of all together to be told instead of it.
+const APART: f64 = 1.5;
+
+/// A rate of completion below which a wait would be told as longer than anybody measured, requests a second.
+const LEAST_DONE: f64 = 0.1;
+
+/// The share of its former length from which a queue counts as no shorter.
+const NO_SHORTER: f64 = 0.9;
+
+/// The span over which the size of batches is averaged.
+const BATCH_SPAN: Duration = Duration::from_secs(10);
+
+/// How long a new request will wait: waiting requests over the rate of completion (Little's law).
+#[derive(Clone, Debug)]
+pub(super) struct Wait {
+    pub(super) seconds: f64,
+    pub(super) waiting: Seen,
+    pub(super) done: Seen,
+    /// The queue, or the one instance of several that is far worse than all together.
+    pub(super) whose: Subject,
+}
+
+impl Wait {
+    /// Of all instances together, or of the worst one where that is far worse; else what is missing.
+    pub(super) fn longest(scene: &Scene<'_>, queue: &Subject) -> Result<Self, String> {
+        let Some(waiting) = scene.total(queue, QUEUE_WAITING) else {
+            return Err(format!("no queue depth: {}", scene.missing(queue)));
+        };
+        let service = Subject::component(Kind::Service, queue.name());
+        let Some(done) = scene.total(&service, REQUESTS) else {
+            return Err(format!("no completion rate: {}", scene.missing(&service)));
+        };
+        let of = |waiting: Seen, done: Seen, whose: &Subject| Self {
+            seconds: waiting.value / done.value.max(LEAST_DONE),
+            waiting,
+            done,
+            whose: whose.clone(),
+        };
+        let all = of(waiting, done, queue);
+        let worst = scene
+            .world
+            .parts(queue)
+            .filter_map(|(part, _)| {
+                let served = service.instance(part.address()?);
+                Some(of(scene.present(part, QUEUE_WAITING)?, scene.present(&served, REQUESTS)?, part))
+            })
+            .max_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        Ok(worst.filter(|worst| worst.seconds > all.seconds * APART).unwrap_or(all))
+    }
+
+    /// `26 waiting at 100/s done: a wait of 260 ms`, of one instance with its address before it.
+    pub(super) fn words(&self) -> String {
+        let whose = self.whose.address().map_or(String::new(), |address| format!("{address}: "));
+        format!(
+            "{whose}{:.0} waiting at {} done: a wait of {}",
+            self.waiting.value,
+            show(self.done.value, Unit::PerSecond),
+            self.shown()
+        )
+    }
+
+    /// Its length.
+    pub(super) fn shown(&self) -> String {
+        show(self.seconds, Unit::Seconds)
+    }
+
+    /// Why it is no trouble, if it is none: it is short, or it gets shorter.
+    pub(super) fn is_fine(&self, scene: &Scene<'_>, limit: f64) -> Option<String> {
+        let shown = format!("{:.0} waiting, a wait of {}", self.waiting.value, self.shown());
+        if self.seconds < limit {
+            return Some(shown);
+        }
+        (!self.is_rising(scene)).then(|| format!("{shown}, and falling"))
+    }
+
+    /// Whether the queue is no shorter than it was ten intervals ago, or had no past to compare with.
+    fn is_rising(&self, scene: &Scene<'_>) -> bool {
+        before(scene, &self.whose, QUEUE_WAITING, self.waiting)
+            .is_none_or(|before| self.waiting.value >= before.value * NO_SHORTER)
+    }
+
+    /// The numbers that show it.
+    pub(super) fn evidence(&self, limit: f64) -> Vec<Evidence> {
+        let seen = Seen { value: self.seconds, at: self.waiting.at };
+        vec![
+            named_evidence("waiting time".to_owned(), Unit::Seconds, seen, Some(limit), None),
+            evidence(QUEUE_WAITING, self.waiting, None, None),
+            evidence(REQUESTS, self.done, None, None),
+        ]
+    }
+}
+
+/// The longest wait that a queue may have: a share of its service's objective, seconds.
+pub(super) fn longest_allowed(scene: &Scene<'_>, queue: &Subject, share: f64) -> f64 {
+    scene.objective(&Subject::component(Kind::Service, queue.name())) * share
+}
+
+/// What a number of a subject came to ten intervals ago, over its parts.
+pub(super) fn before(scene: &Scene<'_>, subject: &Subject, metric: Metric, now: Seen) -> Option<Seen> {
+    let then = now.at - scene.settings.interval * 10;
+    scene.over_parts(subject, |part| scene.store.points(part, metric, None)?.since(then).next())
+}
+
+/// The busiest accelerator behind a queue.
+pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
+    let gpu = Subject::component(Kind::Gpu, queue.name());
+    scene
+        .world
+        .parts(&gpu)
+        .filter_map(|(part, _)| scene.present(part, GPU_UTILIZATION))
+        .reduce(|one, other| if other.value > one.value { other } else { one })
+}
+
+/// How full batches are.
+#[derive(Clone, Debug)]
+pub(super) struct Fill {
+    /// Requests in a batch.
+    pub(super) mean: Seen,
+    /// Requests that it may hold; where nobody says, only the size is known.
+    pub(super) most: Option<Seen>,
+    /// The mean size before, where batches are counted: the oldest of the last half minute.
+    pub(super) before: Option<f64>,
+}
+
+impl Fill {
+    /// Of all instances together: the mean size of the last ten seconds' batches, else what runs at present.
+    pub(super) fn of(scene: &Scene<'_>, queue: &Subject) -> Option<Self> {
+        let limit = |part: &Subject| scene.present(part, BATCH_MAX);
+        let most = scene.over_parts(queue, limit);
+        let counted = scene.last_scrape(queue, BATCH_SIZE, None).and_then(|at| {
+            let mean = |from, to| scene.distribution_between(queue, BATCH_SIZE, None, from, to)?.mean();
+            let value = mean(at - BATCH_SPAN, at)?;
+            let before = mean(at - BATCH_SPAN * 3, at - BATCH_SPAN * 2);
+            Some((Seen { value, at }, before))
+        });
+        if let Some((mean, before)) = counted {
+            // A mean of batches is held against the limit of one batch, whoever of the instances has it.
+            let one = scene.world.parts(queue).filter_map(|(part, _)| limit(part));
+            let most = one.reduce(|one, other| if other.value > one.value { other } else { one });
+            return Some(Self { mean, most, before });
+        }
+        let mean = scene.total(queue, QUEUE_RUNNING)?;
+        most.map(|most| Self { mean, most: Some(most), before: None })
+    }
+
+    /// How full batches are, 0 to 1.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.most.filter(|most| most.value > 0.0).map(|most| self.mean.value / most.value)
+    }
+
+    /// `batches hold 1.2 of 8 (15 %)`.
+    pub(super) fn words(&self) -> String {
+        match (self.share(), self.most) {
+            (Some(share), Some(most)) => {
+                format!(
+                    "batches hold {:.1} of {:.0} ({})",
+                    self.mean.value,
+                    most.value,
+                    show(share, Unit::Ratio)
+                )
+            }
+            _ => format!("batches hold {:.1}", self.mean.value),
+        }
+    }
+
+    /// The numbers that show it.
+    pub(super) fn evidence(&self, limit: Option<f64>) -> Vec<Evidence> {
+        let mut numbers = vec![];
+        if let Some(value) = self.share() {
+            let seen = Seen { value, at: self.mean.at };
+            numbers.push(named_evidence("batch fill".to_owned(), Unit::Ratio, seen, limit, None));
+        }
+        numbers.push(named_evidence("mean batch".to_owned(), Unit::Count, self.mean, None, None));
+        numbers.extend(self.most.map(|most| evidence(BATCH_MAX, most, None, None)));
+        numbers
+    }
+}
+
+/// `3.0x its usual 10/s`, for a rate beside its healthy value.
+pub(super) fn against_usual(now: Seen, usual: f64) -> String {
+    format!("{} its usual {}", times(now.value / usual), show(usual, Unit::PerSecond))
+}

@@ -1,0 +1,163 @@
+//! Errors use up what the objective allows, fast enough to wake somebody.
+
+use std::time::Duration;
+
+use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
+use crate::metric::{ERRORS, Metric, REQUESTS, Unit};
+use crate::quantity::{show, times};
+use crate::report::Role;
+use crate::scene::{Scene, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+use crate::time::Moment;
+
+pub(super) static RULE: Rule = Rule {
+    id: "slo-burn",
+    title: "errors use up what the objective allows",
+    doc: "The share of requests that end in an error is more than 14.4 times what the objective allows over the last \
+          hour and the last 5 minutes, or more than 6 times over the last 6 hours and the last 15 minutes (multi-window \
+          burn rates, as in Google's SRE workbook). A window counts once half of it was seen: a tool that started \
+          during the incident has no hour yet, and then the rule says so. It is a symptom: it accuses nobody.",
+    next: "walk the dependencies first: a refusal names its component in the error text",
+    watches: Watches::Those {
+        kinds: &[Kind::Gateway, Kind::Service],
+        which: "that counts its errors",
+        are: |scene, subject| {
+            scene.world.parts(subject).any(|(part, _)| scene.store.points(part, ERRORS, None).is_some())
+        },
+    },
+    nature: Nature::Symptom,
+    exonerates: false,
+    role: Role::Victim,
+    hold: 2,
+    thresholds: &[
+        Threshold {
+            name: "allowed",
+            default: 0.001,
+            unit: Unit::Ratio,
+            help: "share of requests that may end in an error: an objective of 99.9 %",
+        },
+        Threshold {
+            name: "fast",
+            default: 14.4,
+            unit: Unit::Ratio,
+            help: "multiple of what is allowed over one hour and 5 minutes: 2 % of a month's in an hour",
+        },
+        Threshold {
+            name: "slow",
+            default: 6.0,
+            unit: Unit::Ratio,
+            help: "multiple of what is allowed over 6 hours and 15 minutes: 5 % of a month's in 6 hours",
+        },
+    ],
+    rivals: &[],
+    absorbs: &[],
+    judge,
+};
+
+/// A pair of windows that must both burn, with the threshold for them.
+struct Pair {
+    limit: &'static str,
+    long: Duration,
+    short: Duration,
+    words: &'static str,
+}
+
+static PAIRS: &[Pair] = &[
+    Pair {
+        limit: "fast",
+        long: Duration::from_secs(3_600),
+        short: Duration::from_secs(300),
+        words: "over 1 h and 5 min",
+    },
+    Pair {
+        limit: "slow",
+        long: Duration::from_secs(21_600),
+        short: Duration::from_secs(900),
+        words: "over 6 h and 15 min",
+    },
+];
+
+/// The share of a window that must have been seen.
+const SEEN: f64 = 0.5;
+
+/// Seconds of the bins from which windows are made.
+const BIN_S: f64 = 10.0;
+const COARSE_BIN_S: f64 = 60.0;
+
+fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
+    let allowed = limits.of("allowed");
+    let Some(at) = scene.total(subject, ERRORS).map(|seen| seen.at) else {
+        return Judgement::Unknown(format!("no count of errors: {}", scene.missing(subject)));
+    };
+    let mut seen = vec![];
+    for pair in PAIRS {
+        let burn = |span| ratio_over(scene, subject, at, span).map(|ratio| ratio / allowed);
+        let (Some(long), Some(short)) = (burn(pair.long), burn(pair.short)) else { continue };
+        let limit = limits.of(pair.limit);
+        let shown = format!("{} what is allowed {}", times(long.min(short)), pair.words);
+        if long <= limit || short <= limit {
+            seen.push(shown);
+            continue;
+        }
+        let value = |value| Seen { value, at };
+        return Breach::new(
+            format!("errors are {shown}, limit {limit}x"),
+            format!("errors {} what is allowed", times(long.min(short))),
+            long.min(short) / limit,
+            vec![
+                named_evidence(
+                    "burn rate, long window".to_owned(),
+                    Unit::Ratio,
+                    value(long),
+                    Some(limit),
+                    None,
+                ),
+                named_evidence(
+                    "burn rate, short window".to_owned(),
+                    Unit::Ratio,
+                    value(short),
+                    Some(limit),
+                    None,
+                ),
+                named_evidence("allowed share of errors".to_owned(), Unit::Ratio, value(allowed), None, None),
+            ],
+        )
+        .judged();
+    }
+    if seen.is_empty() {
+        return Judgement::Unknown(format!(
+            "no burn rate: half of an hour must have been seen, objective {}",
+            show(1.0 - allowed, Unit::Ratio)
+        ));
+    }
+    Judgement::Clear(seen.join(", "))
+}
+
+/// Errors a request in a window that ends at a moment; `None` unless enough of it was seen.
+fn ratio_over(scene: &Scene<'_>, subject: &Subject, at: Moment, span: Duration) -> Option<f64> {
+    let from = at - span;
+    let errors = summed(scene, subject, ERRORS, from, at)?;
+    let requests = summed(scene, subject, REQUESTS, from, at)?;
+    (requests > 0.0).then(|| errors / requests)
+}
+
+/// Events of a rate in a window, over all parts; `None` unless enough of the window was seen of one of them.
+fn summed(scene: &Scene<'_>, subject: &Subject, metric: Metric, from: Moment, to: Moment) -> Option<f64> {
+    let mut sum = 0.0;
+    let mut most_seen: f64 = 0.0;
+    for (part, _) in scene.world.parts(subject) {
+        let Some(points) = scene.store.points(part, metric, None) else { continue };
+        let of = |bins: &mut dyn Iterator<Item = crate::store::Bin>, bin_s: f64| {
+            bins.filter(|bin| bin.start >= from && bin.start <= to)
+                .fold((0.0, 0.0), |(sum, s), bin| (sum + f64::from(bin.mean) * bin_s, s + bin_s))
+        };
+        let fine = of(&mut points.fine_bins(), BIN_S);
+        let coarse = of(&mut points.coarse_bins(), COARSE_BIN_S);
+        // Fine bins are exact but are not kept as long.
+        let (events, seconds) = if fine.1 >= coarse.1 - COARSE_BIN_S { fine } else { coarse };
+        sum += events;
+        most_seen = most_seen.max(seconds);
+    }
+    (most_seen >= to.seconds_after(from) * SEEN).then_some(sum)
+}
