@@ -23,6 +23,7 @@ mod overview;
 mod page;
 pub mod palette;
 pub mod panel;
+mod queue;
 #[cfg(test)]
 mod redis_world;
 #[cfg(test)]

@@ -9,7 +9,9 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::keys::Keymap;
 use crate::palette::Palette;
-use crate::{cases, changes, gateway, graph, keyspace, overview, rules, runbook, shards, slow_log, sources};
+use crate::{
+    cases, changes, gateway, graph, keyspace, overview, queue, rules, runbook, shards, slow_log, sources,
+};
 
 /// One row of [`PANELS`].
 #[derive(Debug)]
@@ -35,6 +37,7 @@ pub static PANELS: &[PanelRow] = &[
     shards::ROW,
     slow_log::ROW,
     keyspace::ROW,
+    queue::ROW,
     gateway::ROW,
     runbook::ROW,
     cases::ROW,

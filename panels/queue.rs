@@ -1,0 +1,185 @@
+//! How long requests wait, and what the queue's depth did to the latency.
+
+mod axis;
+mod row;
+
+use headwater_engine::Subject;
+use headwater_engine::filter::{FieldRow, Filter};
+use headwater_engine::metric::Unit;
+use headwater_engine::wording::verdict_word;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::action::Action;
+use crate::palette::{ColorRole, glyph_of, role_of};
+use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::sentences::draw_sentences;
+use crate::table::{Cell, Column, Table, Width, number, text};
+use crate::title;
+use row::{Line, rows};
+
+/// This panel's line in the table.
+pub(crate) const ROW: PanelRow = PanelRow {
+    name: "queue",
+    title: "Queue",
+    short: "Queue",
+    help: "how long requests wait, how full batches are, and what that does to the latency",
+    is_for_walls: true,
+    make: || Box::new(Queue { table: Table::new(COLUMNS) }),
+};
+
+/// The heights from which on there is a title, a time axis below the rows, and what is said of the row under the cursor.
+const WITH_TITLE: u16 = 4;
+const WITH_AXIS: u16 = 10;
+const WITH_TOLD: u16 = 7;
+
+struct Queue {
+    table: Table<Line>,
+}
+
+static COLUMNS: &[Column<Line>] = &[
+    text("queue", "the queue, or one instance of it", Width::Rest(16), 0, |line| {
+        let shown = format!("{} {}", glyph_of(line.verdict), line.name());
+        Cell::text(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
+    }),
+    number("waiting", Unit::Count, "requests waiting for a place in a batch", 8, 0, |line| {
+        Cell::number(line.waiting)
+    }),
+    number(
+        "wait",
+        Unit::Seconds,
+        "how long a new request will wait: waiting requests over the rate of completion",
+        8,
+        0,
+        |line| Cell::number(line.wait_s),
+    ),
+    number("done", Unit::PerSecond, "requests finished a second, whatever their outcome", 8, 1, |line| {
+        Cell::number(line.done)
+    }),
+    number("running", Unit::Count, "requests in a batch", 8, 2, |line| Cell::number(line.running)),
+    number("fill", Unit::Ratio, "requests in a batch over what it may hold", 7, 1, |line| {
+        Cell::number(line.fill)
+    }),
+    number("kv", Unit::Ratio, "share of the KV cache in use", 7, 3, |line| Cell::number(line.kv)),
+    number("pushed", Unit::PerSecond, "requests pushed out of a batch for want of KV cache", 7, 5, |line| {
+        Cell::number(line.pushed)
+    }),
+    number("refused", Unit::PerSecond, "requests refused because the queue was full", 8, 4, |line| {
+        Cell::number(line.refused)
+    }),
+    number(
+        "gpu",
+        Unit::Ratio,
+        "share of time with a kernel running on the busiest GPU behind it",
+        7,
+        2,
+        |line| Cell::number(line.gpu),
+    ),
+];
+
+impl Panel for Queue {
+    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let rows = rows(view.snapshot);
+        let mut rest = area;
+        if area.height >= WITH_TITLE {
+            let aside = self.table.count_words(&rows);
+            title::draw("Queues, a row an instance", &aside, view.palette, cut(&mut rest, 1), buffer);
+        }
+        if rows.is_empty() {
+            let why = "? no page tells of a queue: an inference server tells waiting and running requests on its \
+                       metrics page";
+            return draw_sentences(&[(why.to_owned(), ColorRole::Unknown)], view, rest, buffer);
+        }
+        let below = if area.height >= WITH_AXIS { axis::ROWS + 1 } else { 0 };
+        let said = self.said(&rows);
+        let told = if area.height >= WITH_TOLD { said_rows(&said, view, rest).min(3) } else { 0 };
+        let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
+        let all = rest.height.saturating_sub(below + told);
+        let table = cut(&mut rest, wanted.min(all.max(2)));
+        self.table.draw(&rows, view, table, buffer);
+        draw_sentences(&said, view, cut(&mut rest, told), buffer);
+        if below > 0
+            && let Some(row) = self.table.selected(&rows)
+        {
+            axis::draw(row, view, rest, buffer);
+        }
+    }
+
+    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
+        self.table.act(action, &rows(view.snapshot))
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "wait",
+                "waiting requests over the rate of completion: what a new request will wait (Little's law)",
+            ),
+            (
+                "fill",
+                "below half with a long queue, batches are starved; full and flat, compute is the limit",
+            ),
+        ]
+    }
+
+    fn fields(&self) -> Vec<FieldRow> {
+        self.table.fields()
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>) {
+        self.table.set_filter(filter);
+    }
+
+    fn filter(&self) -> Option<&Filter> {
+        self.table.filter()
+    }
+
+    fn copied(&self, view: &View<'_>) -> Option<String> {
+        let rows = rows(view.snapshot);
+        self.table.selected(&rows).map(Line::words)
+    }
+
+    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
+        if self.table.click(at, &rows(view.snapshot)) { Outcome::Done } else { Outcome::Ignored }
+    }
+
+    fn open(&mut self, subject: &Subject) {
+        self.table.select(subject.as_str());
+    }
+}
+
+impl Queue {
+    /// The verdict on the row under the cursor, and why its requests wait where the page says it.
+    fn said(&self, rows: &[Line]) -> Vec<(String, ColorRole)> {
+        let Some(row) = self.table.selected(rows) else { return vec![] };
+        let verdict = format!("{} {}: {}", verdict_word(row.verdict), row.id, row.reason);
+        let mut said = vec![(verdict, role_of(row.verdict))];
+        if !row.reasons.is_empty() {
+            said.push((format!("waiting for {}", row.reasons.join(", ")), ColorRole::Text));
+        }
+        said
+    }
+}
+
+/// The rows that sentences take.
+fn said_rows(said: &[(String, ColorRole)], view: &View<'_>, area: Rect) -> u16 {
+    let height = |text: &str| {
+        headwater_widgets::Hanging::new("", 0, text).glyphs(view.palette.glyphs).height(area.width)
+    };
+    said.iter().map(|(text, _)| height(text)).fold(0, u16::saturating_add)
+}
+
+/// Cuts so many rows off the top.
+fn cut(rest: &mut Rect, rows: u16) -> Rect {
+    let height = rows.min(rest.height);
+    let top = Rect { height, ..*rest };
+    (rest.y, rest.height) = (rest.y + height, rest.height - height);
+    top
+}
+
+#[cfg(test)]
+mod tests;
