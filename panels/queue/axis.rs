@@ -26,6 +26,9 @@ const SPAN: Duration = Duration::from_secs(600);
 const NAME: u16 = 10;
 const PEAK: u16 = 12;
 
+/// The values of a curve; a gap is a cell without one.
+type Cells = Vec<Option<f64>>;
+
 /// Draws the curves of one row, the newest at the right edge, each with its greatest value.
 pub(super) fn draw(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
@@ -53,7 +56,7 @@ pub(super) fn draw(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer)
     });
     let gpu = busiest_gpu(snapshot, &row.subject);
     let gpu = gpu.and_then(|gpu| worst(snapshot.history.trace(&gpu, GPU_UTILIZATION, None)));
-    let curves: [(&str, Unit, Option<f64>, Option<Vec<Option<f64>>>); ROWS as usize] = [
+    let curves: [(&str, Unit, Option<f64>, Option<Cells>); ROWS as usize] = [
         ("waiting", Unit::Count, None, waiting),
         ("wait", Unit::Seconds, None, wait),
         ("p99", Unit::Seconds, None, signal("p99")),
