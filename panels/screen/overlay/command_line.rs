@@ -8,7 +8,7 @@ use tui_textarea::Key;
 
 use super::entry::Entry;
 use super::{Around, Overlay, Step, window};
-use crate::action::{ACTIONS, Scope};
+use crate::action::{ACTIONS, Action, Scope};
 use crate::keys::{Command, Keymap, Stroke};
 use crate::palette::{ColorRole, Palette};
 use crate::panel::PANELS;
@@ -119,6 +119,9 @@ fn find(text: &str, is_replay: bool) -> Vec<Command> {
     found.into_iter().map(|(_, command)| command).collect()
 }
 
+/// What people are used to writing, whatever else begins with it.
+const HABITS: &[(&str, Action)] = &[("q", Action::Quit)];
+
 /// How far a text is from a command's name; `None` when it cannot mean it.
 fn rank(text: &str, command: Command) -> Option<u8> {
     let name = command.name();
@@ -128,6 +131,7 @@ fn rank(text: &str, command: Command) -> Option<u8> {
     };
     Some(match () {
         () if name == text => 0,
+        () if HABITS.iter().any(|(habit, action)| *habit == text && command == Command::Act(*action)) => 0,
         () if name.starts_with(text) => 1,
         () if name.split('-').any(|word| word.starts_with(text)) => 2,
         () if name.contains(text) => 3,

@@ -95,7 +95,7 @@ fn help_is_made_from_the_tables() {
     │s                   sort by the next column                                   │
     │S                   turn the order of the rows round                          │
     │                                                                              │
-    └ rows 1-19 of 99   up down: scroll   esc: close ──────────────────────────────┘
+    └ rows 1-19 of 101   up down: scroll   esc: close ─────────────────────────────┘
     ");
     let mut seen = String::new();
     for _ in 0..12 {
@@ -155,7 +155,8 @@ fn the_command_line_names_everything() {
     desk.type_in("xyzzy");
     assert_eq!(desk.press("enter"), []);
     assert!(desk.drawn(80, 24).contains("nothing is called 'xyzzy'"));
-    desk.press("esc : q u tab");
+    // 'queue' begins with it as well, but who writes it wants to leave.
+    desk.press("esc : q tab");
     assert!(desk.drawn(80, 24).ends_with(":quit"), "{}", desk.drawn(80, 24));
     assert_eq!(desk.press("enter"), [Effect::Quit]);
     desk.press(": up");
