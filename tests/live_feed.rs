@@ -98,7 +98,7 @@ async fn a_scan_is_started_paused_and_cancelled_and_every_order_is_answered() {
     desk.order(Order::PauseScan(shard.clone())).await;
     desk.until_told("goes on").await;
     desk.order(Order::CancelScan(shard.clone())).await;
-    desk.until_told("stopped at").await;
+    desk.until_told("stopped ").await;
     desk.order(Order::CancelScan(shard)).await;
     desk.until_told("no scan of").await;
     desk.feed.stop().await;

@@ -42,7 +42,7 @@ fn hint(screen: &str) -> &str {
 
 /// The keys that the screen asks for: those of a window that is open, else the one after "press" in the last hint.
 fn asked(screen: &str) -> Option<String> {
-    if screen.contains("enter: yes") {
+    if screen.contains("enter or y: yes") {
         return Some("\r".to_owned());
     }
     if screen.contains("type a few words, then enter: keep") {
@@ -56,7 +56,7 @@ fn asked(screen: &str) -> Option<String> {
 fn state(screen: &str) -> (String, String, bool) {
     let due = screen.lines().find(|row| row.starts_with("> now")).unwrap_or_default();
     let due = due.chars().take(24).collect();
-    let is_asking = screen.contains("enter: yes") || screen.contains("then enter: keep");
+    let is_asking = screen.contains("enter or y: yes") || screen.contains("then enter: keep");
     (hint(screen).to_owned(), due, is_asking)
 }
 

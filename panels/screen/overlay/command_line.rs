@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_replay_has_its_own_actions_and_the_kiosk_none() {
-        assert!(!find("", false).contains(&Command::Act(crate::Action::Faster)));
-        assert!(find("", true).contains(&Command::Act(crate::Action::Faster)));
-        assert!(!find("", true).contains(&Command::Act(crate::Action::LeaveKiosk)));
+        assert!(!find("", false).contains(&Command::Act(Action::Faster)));
+        assert!(find("", true).contains(&Command::Act(Action::Faster)));
+        assert!(!find("", true).contains(&Command::Act(Action::LeaveKiosk)));
     }
 }
