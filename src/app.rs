@@ -29,6 +29,7 @@ use crate::sources::logs::spawn_logs;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
+use crate::sources::prometheus::spawn_prometheus;
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
@@ -80,6 +81,15 @@ impl App {
         let mut tasks = vec![spawn_observer(interval.max(TICK), outlet.clone())];
         for spec in &config.metrics {
             match spawn_metrics(spec.clone(), interval, outlet.clone()) {
+                Ok(task) => tasks.push(task),
+                Err(error) => {
+                    outlet.stop.cancel();
+                    return Err(error);
+                }
+            }
+        }
+        for spec in &config.prometheus {
+            match spawn_prometheus(spec, outlet.clone()) {
                 Ok(task) => tasks.push(task),
                 Err(error) => {
                     outlet.stop.cancel();

@@ -13,6 +13,7 @@ mod location;
 mod logs;
 mod place;
 mod probes;
+pub(crate) mod prometheus;
 mod reach;
 mod redis;
 mod resolve;
@@ -30,6 +31,7 @@ use crate::sources::changes::ChangesSpec;
 use crate::sources::logs::LogSpec;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::probe::ProbeSpec;
+use crate::sources::prometheus::PrometheusSpec;
 use crate::sources::redis::RedisSpec;
 
 pub use example::{example, schema};
@@ -58,6 +60,8 @@ pub struct Config {
     pub probes: Vec<ProbeSpec>,
     /// Logs.
     pub logs: Vec<LogSpec>,
+    /// Prometheus servers.
+    pub prometheus: Vec<PrometheusSpec>,
     /// Imports of who calls whom. A broken file is one of them: it stops nothing.
     pub imports: Vec<Import>,
     /// Sources of changes.
@@ -85,6 +89,8 @@ impl Config {
             return location::baselines_file(name);
         }
         let pages = self.metrics.iter().map(|spec| spec.url.split('?').next().unwrap_or_default());
+        let servers = self.prometheus.iter().map(|spec| spec.server.url.as_str());
+        let pages = pages.chain(servers);
         let seeds = self.redis.iter().flat_map(|spec| &spec.seeds).map(String::as_str);
         location::baselines_file(&format!("{name}-{}", location::word_for(pages.chain(seeds).collect())))
     }

@@ -12,6 +12,7 @@ mod manners;
 pub mod metrics;
 pub mod observer;
 pub mod probe;
+pub mod prometheus;
 pub mod proxy;
 pub mod redis;
 mod tls_words;

@@ -69,11 +69,12 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
                 say(warning);
             }
             print(&format!(
-                "{}: right: {} Redis target(s), {} metrics page(s), {} probe(s), {} log(s), {} component(s), \
-                 {} import(s), {} source(s) of changes\n",
+                "{}: right: {} Redis target(s), {} metrics page(s), {} Prometheus server(s), {} probe(s), {} log(s), \
+                 {} component(s), {} import(s), {} source(s) of changes\n",
                 config.origin,
                 config.redis.len(),
                 config.metrics.len(),
+                config.prometheus.len(),
                 config.probes.len(),
                 config.logs.len(),
                 config.settings.components.len(),

@@ -13,7 +13,7 @@ use crate::sources::redis::ClientCertificate;
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgs {
     /// Targets: redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, redis+sentinel://HOST:26379/NAME,
-    /// http(s)://HOST:8000/metrics
+    /// http(s)://HOST:8000/metrics, prom+http(s)://HOST:9090 (a Prometheus)
     #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
 

@@ -90,6 +90,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         metrics: file.metrics.clone(),
         probe: file.probe.clone(),
         log: file.log.clone(),
+        prometheus: file.prometheus.clone(),
         graph: file.graph.clone(),
         changes: file.changes.clone(),
         component: settings

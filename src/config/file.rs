@@ -6,6 +6,7 @@
 mod changes;
 mod log;
 mod probe;
+mod prometheus;
 mod redis;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use super::value::{Size, Span};
 pub(super) use changes::{ChangeWord, ChangesTable};
 pub(super) use log::{LogFormat, LogTable};
 pub(super) use probe::{ProbeTable, ProbeWord};
+pub(super) use prometheus::PrometheusTable;
 pub(super) use redis::{LinkScope, RedisTable};
 
 /// Thresholds by rule and by name.
@@ -60,6 +62,10 @@ pub(super) struct ConfigFile {
     /// Logs that are followed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) log: Vec<LogTable>,
+
+    /// Prometheus servers that have scraped what is to be looked at: pages that Headwater need not, or cannot, ask itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) prometheus: Vec<PrometheusTable>,
 
     /// Who calls whom, as other tools know it; what a [[component]] declares goes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

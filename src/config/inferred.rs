@@ -7,12 +7,13 @@ use headwater_engine::{Kind, Settings, Subject};
 use secrecy::SecretString;
 
 use super::Config;
-use super::file::{ComponentTable, ConfigFile, MetricsTable, RedisTable};
+use super::file::{ComponentTable, ConfigFile, MetricsTable, PrometheusTable, RedisTable};
 use super::place::ConfigError;
 use super::reach::mapping;
 use super::resolve::{Components, bare_subject};
 use super::target::{REDIS_SCHEMES, RedisAddress, metrics_place, read_proxy, without_secrets};
 use crate::sources::metrics::MetricsSpec;
+use crate::sources::prometheus::PrometheusSpec;
 use crate::sources::redis::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
 
 /// What applies to all bare targets.
@@ -54,6 +55,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         .map_err(|what| ConfigError::new(ORIGIN, format!("--address-map {what}")))?;
     let mut components = Components::default();
     let (mut redis, mut metrics, mut file) = (vec![], vec![], ConfigFile::default());
+    let mut prometheus = vec![];
     file.proxy = options.proxy.as_deref().map(without_secrets);
     for target in targets {
         let shown = without_secrets(target);
@@ -106,10 +108,23 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
                     ..MetricsTable::default()
                 });
             }
+            Some("prom+http" | "prom+https") => {
+                let url = target.trim_start_matches("prom+");
+                metrics_place(url).map_err(complain)?;
+                let mut spec = PrometheusSpec::new(url);
+                spec.server.bearer.clone_from(&options.bearer);
+                spec.server.ca_file.clone_from(&options.ca_file);
+                spec.server.proxy.clone_from(&proxy);
+                prometheus.push(spec);
+                file.prometheus.push(PrometheusTable {
+                    url: Some(shown.trim_start_matches("prom+").to_owned()),
+                    ..PrometheusTable::default()
+                });
+            }
             _ => {
                 return Err(complain(
                     "is not a target: write redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, \
-                     redis+sentinel://HOST:26379/NAME or http://HOST:8000/metrics",
+                     redis+sentinel://HOST:26379/NAME, http://HOST:8000/metrics or prom+http://HOST:9090",
                 ));
             }
         }
@@ -132,7 +147,8 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         component.has_source &= component.subject.kind() != Kind::Queue;
     }
     let name = components.first().map_or_else(|| "headwater".to_owned(), |c| c.subject.name().to_owned());
-    let settings = Settings { name, components, ..Settings::default() };
+    let tellers = prometheus.iter().filter_map(super::prometheus::teller).collect();
+    let settings = Settings { name, components, tellers, ..Settings::default() };
     Ok(Config {
         origin: ORIGIN.to_owned(),
         settings,
@@ -140,6 +156,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         metrics,
         probes: vec![],
         logs: vec![],
+        prometheus,
         imports: vec![],
         changes: vec![],
         file,

@@ -68,6 +68,8 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
             metrics.push(spec);
         }
     }
+    let prometheus =
+        super::prometheus::resolve(&file.prometheus, proxy.as_ref(), &mut components, &mut document);
     for (index, table) in file.component.iter().enumerate() {
         let index = index.to_string();
         if file.component.iter().filter(|other| other.subject == table.subject).count() > 1
@@ -85,7 +87,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         super::probes::Beside { interval: settings.interval, proxy: proxy.as_ref(), pages: &metrics };
     let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
     let logs = super::logs::resolve(&file.log, Path::new(origin), &metrics, &mut components, &mut document);
-    let has_own = !file.probe.is_empty() || !file.log.is_empty();
+    let has_own = !file.probe.is_empty() || !file.log.is_empty() || !file.prometheus.is_empty();
     if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && !has_own {
         document.complain(
             &[],
@@ -107,16 +109,19 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         .chain(changes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every()) }))
         .chain(logs.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(LOOKS_EVERY) }))
         .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
+        .chain(prometheus.iter().filter_map(super::prometheus::teller))
         .collect();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
     // What is kept of the file is shown to users; the secrets are in the specs now.
     let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
     let pages = file.metrics.iter_mut().filter_map(|table| table.url.as_mut());
+    let pages = pages.chain(file.prometheus.iter_mut().filter_map(|table| table.url.as_mut()));
     for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
         *url = without_secrets(url);
     }
     let proxies = file.redis.iter_mut().map(|table| &mut table.proxy);
     let proxies = proxies.chain(file.metrics.iter_mut().map(|table| &mut table.proxy));
+    let proxies = proxies.chain(file.prometheus.iter_mut().map(|table| &mut table.proxy));
     for url in proxies.chain([&mut file.proxy]).flatten() {
         *url = without_secrets(url);
     }
@@ -125,7 +130,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     for url in urls.chain(probed) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, logs, imports, changes, file })
+    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, logs, prometheus, imports, changes, file })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.

@@ -1,6 +1,7 @@
 //! Whether anything can be seen from here: when every target goes at once, the one who looks is the first suspect.
 
 use crate::reading::FaultKind;
+use crate::settings::STALE_INTERVALS;
 use crate::snapshot::SourceState;
 use crate::subject::Kind;
 use crate::time::Moment;
@@ -19,7 +20,7 @@ pub fn all_silent_since<'a>(
         let Some(at) = state.last_data else { continue };
         let is_out_of_reach = match &state.fault {
             Some((_, fault)) => matches!(fault.kind, FaultKind::Unreachable | FaultKind::Silent),
-            None => at < stale_before,
+            None => at < stale_before - state.every.unwrap_or_default() * STALE_INTERVALS,
         };
         if !is_out_of_reach {
             return None;
@@ -48,6 +49,8 @@ mod tests {
         SourceState {
             source: source.parse().unwrap(),
             last_data: last_data.map(Moment),
+            every: None,
+            every: None,
             late_since: None,
             fault: fault.map(|kind| (Moment(8_000), Fault { kind, message: "gone".into() })),
             dialects: vec![],

@@ -51,6 +51,10 @@ pub struct Reading {
     /// still exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_clock_us: Option<u64>,
+    /// How often the source has news of this, where that is not how often it is asked: what another tool measured is as
+    /// old as that tool's interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
     /// Numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
@@ -65,7 +69,15 @@ pub struct Reading {
 impl Reading {
     /// An empty reading of a source.
     pub fn new(source: Subject, at: Moment) -> Self {
-        Self { source, at, source_clock_us: None, samples: vec![], events: vec![], faults: vec![] }
+        Self {
+            source,
+            at,
+            source_clock_us: None,
+            every: None,
+            samples: vec![],
+            events: vec![],
+            faults: vec![],
+        }
     }
 
     /// Adds a sample about `subject`.

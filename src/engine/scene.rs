@@ -16,7 +16,7 @@ use crate::metric::{
 };
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
-use crate::settings::{Baselines, Settings};
+use crate::settings::{Baselines, STALE_INTERVALS, Settings};
 use crate::store::{Seen, Store};
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
@@ -93,6 +93,17 @@ impl Scene<'_> {
         self.now - self.settings.stale_after()
     }
 
+    /// The same of one subject: what another tool measures seldomer than Headwater polls is stale later.
+    pub fn stale_before_of(&self, subject: &Subject) -> Moment {
+        let every = self.world.every(subject).unwrap_or_default();
+        self.now - self.settings.stale_after().max(every * STALE_INTERVALS)
+    }
+
+    /// The same of one metric of a subject: the seldomer of who measures and of who asks says.
+    fn fresh_from(&self, subject: &Subject, metric: &MetricName) -> Moment {
+        self.stale_before_of(subject).min(self.now - self.settings.stale_after_of(metric))
+    }
+
     /// The newest value, if it is not stale.
     pub fn latest(&self, subject: &Subject, metric: impl Into<MetricName>) -> Option<Seen> {
         self.latest_part(subject, metric, None)
@@ -106,7 +117,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
         let metric = metric.into();
-        let from = self.now - self.settings.stale_after_of(&metric);
+        let from = self.fresh_from(subject, &metric);
         self.store.latest(subject, metric, part).filter(|seen| seen.at >= from)
     }
 
@@ -123,7 +134,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
         let metric = metric.into();
-        let stale_before = self.now - self.settings.stale_after_of(&metric);
+        let stale_before = self.fresh_from(subject, &metric);
         let points = self.store.points(subject, metric, part)?;
         let newest = points.latest().filter(|seen| seen.at >= stale_before)?;
         let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
@@ -138,7 +149,7 @@ impl Scene<'_> {
     /// The median of the last five points of a level; `None` when they are stale.
     pub fn present_median(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
         let points = self.store.points(subject, metric, None)?;
-        let newest = points.latest().filter(|seen| seen.at >= self.stale_before())?;
+        let newest = points.latest().filter(|seen| seen.at >= self.stale_before_of(subject))?;
         let mut values: Vec<f64> = points.newest_first().take(5).map(|seen| seen.value).collect();
         values.sort_by(f64::total_cmp);
         Some(Seen { value: median(&values)?, at: newest.at })
@@ -330,7 +341,7 @@ impl Scene<'_> {
             .parts(subject)
             .filter_map(|(instance, _)| self.store.last_scrape(instance, metric, part))
             .max()
-            .filter(|at| *at >= self.stale_before())
+            .filter(|at| *at >= self.stale_before_of(subject))
     }
 
     /// The stages of a service's requests over the last ten seconds, longest first; empty when it has none.
@@ -410,7 +421,7 @@ impl Scene<'_> {
         let trouble = self.world.troubles(subject, self.now).into_iter().next();
         match (trouble, self.world.last_data(subject)) {
             (Some(trouble), _) => trouble,
-            (None, Some(at)) if at < self.stale_before() => {
+            (None, Some(at)) if at < self.stale_before_of(subject) => {
                 format!("stale: last data {:.0} s ago", self.now.seconds_after(at))
             }
             (None, Some(_)) => "not enough history yet".to_owned(),

@@ -268,6 +268,8 @@ pub struct SourceState {
     pub source: Subject,
     /// When it last gave data.
     pub last_data: Option<Moment>,
+    /// How often it has news, where that is not how often it is asked.
+    pub every: Option<Duration>,
     /// Since when an answer has been outstanding for too long.
     pub late_since: Option<Moment>,
     /// Its present fault, if any.

@@ -139,7 +139,7 @@ impl Store {
         layout.resize(reading.samples.len(), usize::MAX);
         let spans = Spans {
             shortest_life: self.interval * SHORTEST_LIFE_INTERVALS,
-            longest_gap: self.interval * GAP_INTERVALS,
+            longest_gap: self.interval.max(reading.every.unwrap_or_default()) * GAP_INTERVALS,
         };
         let mut told: Vec<&Subject> = vec![];
         for (sample, slot) in reading.samples.iter().zip(&mut layout) {

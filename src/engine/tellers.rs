@@ -60,6 +60,8 @@ mod tests {
         SourceState {
             source: source.parse().unwrap(),
             last_data: last_data.map(Moment),
+            every: None,
+            every: None,
             late_since: None,
             fault: fault.map(|fault| (Moment(0), fault)),
             dialects: vec![],

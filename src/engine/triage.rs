@@ -91,8 +91,9 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
     if !targets().any(told) && !has_log {
         return Conclusion::NoTarget;
     }
-    let is_stale =
-        |subject: &Subject| scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before());
+    let is_stale = |subject: &Subject| {
+        scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before_of(subject))
+    };
     let configured = scene.settings.components.iter().filter(|component| component.has_source);
     // One shard's fresh numbers do not stand for another's: each primary has slots of its own.
     let primaries =
@@ -106,7 +107,7 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
         || targets()
             // A probe has a pace of its own, and is among the untold when it fails.
             .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Probe))
-            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before()))
+            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before_of(&state.source)))
         // Their silence hides no component, but "every source gave fresh data" would be untrue.
         || !untold.is_empty();
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.

@@ -10,6 +10,7 @@ mod teller;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use changes::Changes;
 pub use consequences::Consequences;
@@ -41,6 +42,8 @@ pub struct World {
     views: BTreeMap<Subject, (Moment, Arc<ClusterView>)>,
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
+    /// How often there is news of a subject, where that is not the interval of polling.
+    every: BTreeMap<Subject, Duration>,
     /// The calls that each import knows.
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
@@ -61,6 +64,7 @@ impl World {
         let state = self.sources.entry(reading.source.clone()).or_insert_with(|| SourceState {
             source: reading.source.clone(),
             last_data: None,
+            every: None,
             late_since: None,
             fault: None,
             dialects: vec![],
@@ -77,6 +81,7 @@ impl World {
         let told = || reading.samples.iter().filter(|sample| tells_of_target(&sample.metric));
         if told().next().is_some() {
             state.last_data = Some(reading.at);
+            state.every = reading.every;
             state.late_since = None;
             if reading.faults.is_empty() {
                 state.fault = None;
@@ -101,6 +106,12 @@ impl World {
         for sample in told() {
             if before != Some(&sample.subject) && !self.is_told_twice(is_page, &sample.subject) {
                 before = Some(&sample.subject);
+                match reading.every {
+                    Some(every) if self.every.get(&sample.subject) == Some(&every) => {}
+                    Some(every) => drop(self.every.insert(sample.subject.clone(), every)),
+                    None if self.every.is_empty() => {}
+                    None => drop(self.every.remove(&sample.subject)),
+                }
                 match self.data.get_mut(&sample.subject) {
                     Some(at) => *at = reading.at,
                     None => {
@@ -258,6 +269,15 @@ impl World {
         self.views.values()
     }
 
+    /// How often there is news of `subject` or a part of it, where that is not the interval of polling; of several the
+    /// longest.
+    pub fn every(&self, subject: &Subject) -> Option<Duration> {
+        if self.every.is_empty() {
+            return None;
+        }
+        subject.within(&self.every).map(|(_, every)| *every).max()
+    }
+
     /// When there last was a number about `subject` or a part of it.
     pub fn last_data(&self, subject: &Subject) -> Option<Moment> {
         self.parts(subject).map(|(_, at)| at).max()
@@ -297,8 +317,6 @@ fn tells_of_target(metric: &MetricName) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
     use crate::reading::{Node, NodeHealth, SlowCommand, Value};

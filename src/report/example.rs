@@ -114,6 +114,7 @@ pub(crate) fn incident() -> Snapshot {
         sources: [SourceState {
             source: subject("client/load@127.0.0.1:9"),
             last_data: None,
+            every: None,
             late_since: None,
             fault: Some((AT, fault)),
             dialects: vec![],

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use self::dialect::{Dialects, SubjectRole};
 use self::fetch::{Address, Fetcher, Page};
 use self::mapping::{Mapper, Target};
-use self::reader::PageReader;
+pub(in crate::sources) use self::reader::PageReader;
 use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
 
@@ -45,6 +45,10 @@ pub struct MetricsSpec {
     /// The file that the token came from; read anew when the token is refused, because tokens in files expire and are
     /// replaced.
     pub bearer_file: Option<PathBuf>,
+    /// The user, where the server asks for one instead of a token.
+    pub username: Option<String>,
+    /// That user's password.
+    pub password: Option<SecretString>,
     /// The PEM file of the authority that signed the endpoint's certificate; the system's otherwise.
     pub ca_file: Option<PathBuf>,
     /// The proxy that it is asked through.
@@ -93,6 +97,7 @@ impl fmt::Debug for MetricsSpec {
             .field("url", &fetch::without_user(&self.url))
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
+            .field("username", &self.username)
             .field("ca_file", &self.ca_file)
             .field("proxy", &self.proxy)
             .finish_non_exhaustive()
@@ -108,6 +113,8 @@ impl MetricsSpec {
             dialects: None,
             bearer: None,
             bearer_file: None,
+            username: None,
+            password: None,
             ca_file: None,
             proxy: None,
         }

@@ -136,7 +136,7 @@ fn accused(subject: &Subject, suspects: &[Suspect]) -> Option<(Verdict, String)>
 }
 
 fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, String) {
-    if scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before()) {
+    if scene.world.last_data(subject).is_none_or(|at| at < scene.stale_before_of(subject)) {
         return (Verdict::Unknown, scene.missing(subject));
     }
     let findings = deciding(subject, rows);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Certificate, Client, ClientBuilder, Proxy, StatusCode, redirect};
+use reqwest::{Certificate, Client, ClientBuilder, Proxy, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
@@ -23,6 +23,9 @@ use crate::tls;
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
 pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
+
+/// The longest answer, in bytes, that is read for the reason of a refusal.
+const LONGEST_REASON: usize = 16 * 1024;
 
 /// Text first: its counters and timestamps are the same on all servers; OpenMetrics where there is nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
@@ -46,6 +49,8 @@ pub struct Fetcher {
     client: Client,
     authorization: Option<HeaderValue>,
     bearer_file: Option<PathBuf>,
+    /// User and password, where they are asked for instead of a token.
+    user: Option<(String, SecretString)>,
     proxy: Option<ProxySpec>,
 }
 
@@ -84,6 +89,7 @@ impl Fetcher {
             client,
             authorization,
             bearer_file: spec.bearer_file.clone(),
+            user: spec.username.clone().map(|user| (user, spec.password.clone().unwrap_or_default())),
             proxy: spec.proxy.clone(),
         })
     }
@@ -124,6 +130,8 @@ impl Fetcher {
         let mut request = self.client.get(address.url().clone());
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
+        } else if let Some((user, password)) = &self.user {
+            request = request.basic_auth(user, Some(password.expose_secret()));
         }
         let sent = request.send().await;
         let mut response = match sent {
@@ -137,7 +145,14 @@ impl Fetcher {
             }
         };
         if response.status() != StatusCode::OK {
-            return Err(status_fault(address, response.status(), response.headers()));
+            let fault = status_fault(address, response.status(), response.headers());
+            return Err(match reason(&mut response).await {
+                Some(why) => {
+                    let message = format!("{}; it says: {why}", fault.message);
+                    Fault { message: RemoteText::new(&message), ..fault }
+                }
+                None => fault,
+            });
         }
         let kind = content_type(response.headers());
         let claim = claim(&kind);
@@ -163,6 +178,22 @@ impl Fetcher {
         let format = is_openmetrics.then_some(Format::OpenMetrics);
         Ok(Page { bytes, format, claim: claim.map(|(what, _)| what) })
     }
+}
+
+/// The reason that an API gives beside its status, where its answer is JSON with an `error`.
+async fn reason(response: &mut Response) -> Option<String> {
+    if !content_type(response.headers()).starts_with("application/json") {
+        return None;
+    }
+    let mut bytes = vec![];
+    while bytes.len() < LONGEST_REASON {
+        match response.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            _ => break,
+        }
+    }
+    let answer: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    answer.get("error")?.as_str().map(str::to_owned)
 }
 
 /// The client's way through a proxy.

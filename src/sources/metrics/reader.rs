@@ -13,7 +13,7 @@ use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
 
 /// What an endpoint's pages have shown so far.
 #[derive(Debug)]
-pub(super) struct PageReader {
+pub(in crate::sources) struct PageReader {
     subject: Subject,
     address: Address,
     mapper: Mapper,
@@ -24,14 +24,14 @@ pub(super) struct PageReader {
 }
 
 impl PageReader {
-    pub(super) fn new(address: Address, mapper: Mapper) -> Self {
+    pub(in crate::sources) fn new(address: Address, mapper: Mapper) -> Self {
         let subject = mapper.target().subject(SubjectRole::Itself);
         Self { subject, address, mapper, bytes: 0, spoken: None, started: None, has_left_out: false }
     }
 
     /// Reads a page that took so long to come; without a single metric in it the reading gets a fault and nothing
     /// else.
-    pub(super) fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
+    pub(in crate::sources) fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
         self.bytes += fetched.bytes.len() as u64;
         // Lines of HTML such as `nginx 1` would pass as metrics.
         let is_markup = fetched.bytes.trim_ascii_start().starts_with(b"<");

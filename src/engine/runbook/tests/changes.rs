@@ -15,6 +15,7 @@ fn no_change_is_only_said_when_every_source_of_changes_is_heard() {
     let source = |name: &str, heard: Option<i64>, fault: Option<&str>| SourceState {
         source: subject(name),
         last_data: heard.map(before),
+        every: None,
         late_since: None,
         fault: fault.map(|text| (NOW, Fault { kind: FaultKind::Denied, message: text.into() })),
         dialects: vec![],

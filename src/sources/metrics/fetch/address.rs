@@ -49,6 +49,13 @@ impl Address {
         &self.url
     }
 
+    /// An address below this one, such as that of an API: its path is added to the one that is written.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/{path}", self.url.path().trim_end_matches('/')));
+        Self { url, ..self.clone() }
+    }
+
     /// Sets a parameter of the query, instead of what was set before; one that the written address has stays.
     pub(crate) fn set(&mut self, written: &Self, name: &str, value: &str) {
         if written.url.query_pairs().any(|(known, _)| known == name) {
