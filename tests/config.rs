@@ -425,7 +425,7 @@ fn a_bare_target_of_another_sort_is_refused() {
     };
     assert_eq!(
         refuse("localhost:6379"),
-        "command line: 'localhost:6379' is not a target: write redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, redis+sentinel://HOST:26379/NAME or http://HOST:8000/metrics"
+        "command line: 'localhost:6379' is not a target: write redis://HOST:6379, rediss://HOST:6379 (TLS), redis+unix:///PATH, redis+sentinel://HOST:26379/NAME, http://HOST:8000/metrics or prom+http://HOST:9090"
     );
     assert!(refuse("redis://u:hunter2@").contains("'redis://u:***@' is not an address of Redis"));
 }
