@@ -82,6 +82,9 @@ impl World {
         if told().next().is_some() {
             state.last_data = Some(reading.at);
             state.every = reading.every;
+            if let Some(every) = reading.every {
+                self.every.insert(reading.source.clone(), every);
+            }
             state.late_since = None;
             if reading.faults.is_empty() {
                 state.fault = None;
