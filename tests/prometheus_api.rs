@@ -43,14 +43,13 @@ fn page() -> Server {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let free = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
+    free.local_addr().expect("a bound socket has an address").port()
 }
 
 fn start(binary: &str, arguments: &[String]) -> Running {
     let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    Running(
-        child.unwrap_or_else(|error| panic!("{binary} cannot be started ({error}): run scripts/test tools")),
-    )
+    Running(child.expect("the server is installed by 'scripts/test tools'"))
 }
 
 fn scrapes(folder: &Path, page: &Server) -> String {
@@ -60,7 +59,7 @@ fn scrapes(folder: &Path, page: &Server) -> String {
          labels: {{zone: a}}\n- job_name: dead\n  static_configs:\n  - targets: ['127.0.0.1:1']\n",
         page.address
     );
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, text).expect("a new folder can be written");
     file.display().to_string()
 }
 
@@ -86,20 +85,22 @@ fn value(reading: &Reading, metric: impl Into<headwater_engine::metric::MetricNa
 }
 
 async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path, &str, u16) -> Vec<String>) {
-    let (folder, page, port) = (tempfile::tempdir().unwrap(), page(), free_port());
+    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), page(), free_port());
     let file = scrapes(folder.path(), &page);
     let _server = start(binary, &arguments(folder.path(), &file, port));
     let mut spec = PrometheusSpec::new(&format!("http://127.0.0.1:{port}"));
     let labels = [("zone".to_owned(), "a".to_owned())].into();
-    spec.components.push(ComponentSelector { component: "service/rank-api".parse().unwrap(), labels });
-    let mut source = PrometheusSource::new(&spec).unwrap();
+    spec.components
+        .push(ComponentSelector { component: "service/rank-api".parse().expect("it is a subject"), labels });
+    let mut source = PrometheusSource::new(&spec).expect("the spec is right");
     let subject = format!("service/rank-api@{}", page.address);
     let all = readings_of(&mut source, &subject, 4).await;
     let own: Vec<&Reading> = all.iter().filter(|reading| reading.source.as_str() == subject).collect();
     assert!(own.windows(2).all(|pair| pair[0].at < pair[1].at), "each scrape is told once, in its order");
-    let last = own.last().unwrap();
+    let last = own.last().expect("four were awaited");
     assert_eq!(value(last, QUEUE_WAITING), Some(7.0), "{last:?}");
-    let queue = last.samples.iter().find(|sample| sample.metric == QUEUE_WAITING.into()).unwrap();
+    let queue =
+        last.samples.iter().find(|sample| sample.metric == QUEUE_WAITING.into()).expect("it was awaited");
     assert_eq!(queue.subject.as_str(), format!("queue/rank-api@{}", page.address));
     assert_eq!(queue.part, None);
     let counts: Vec<f64> = own.iter().filter_map(|reading| value(reading, REQUEST_DURATION)).collect();
@@ -107,7 +108,10 @@ async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path
     assert_eq!(value(last, REQUESTS), value(last, REQUEST_DURATION));
     let every = last.every.expect("several scrapes show how far apart they are").as_secs_f64();
     assert!((0.5..3.0).contains(&every), "{every}");
-    let dead = all.iter().find(|reading| reading.source.as_str() == "service/dead@127.0.0.1:1").unwrap();
+    let dead = all
+        .iter()
+        .find(|reading| reading.source.as_str() == "service/dead@127.0.0.1:1")
+        .expect("it was awaited");
     assert_eq!(dead.faults[0].kind, FaultKind::Unreachable);
     assert!(dead.faults[0].message.as_str().contains("up is 0"), "{dead:?}");
 
@@ -115,7 +119,11 @@ async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path
     for reading in own {
         engine.take(&Input::Reading(reading.clone()));
     }
-    let rate = engine.store().latest(&subject.parse().unwrap(), REQUESTS, None).unwrap().value;
+    let rate = engine
+        .store()
+        .latest(&subject.parse().expect("it was awaited"), REQUESTS, None)
+        .expect("it was awaited")
+        .value;
     assert!((30.0..300.0).contains(&rate), "{rate} a second over the server's own clock");
 }
 
@@ -160,7 +168,7 @@ fn stand_in(samples: impl Fn() -> String + Send + Sync + 'static) -> Server {
 
 async fn first(server: &Server) -> (Reading, Vec<Reading>) {
     let spec = PrometheusSpec::new(&server.url("/prefix"));
-    let mut readings = PrometheusSource::new(&spec).unwrap().ask().await;
+    let mut readings = PrometheusSource::new(&spec).expect("the spec is right").ask().await;
     (readings.remove(0), readings)
 }
 

@@ -50,7 +50,6 @@ mod tests {
             source: source.parse().unwrap(),
             last_data: last_data.map(Moment),
             every: None,
-            every: None,
             late_since: None,
             fault: fault.map(|kind| (Moment(8_000), Fault { kind, message: "gone".into() })),
             dialects: vec![],

@@ -61,7 +61,6 @@ mod tests {
             source: source.parse().unwrap(),
             last_data: last_data.map(Moment),
             every: None,
-            every: None,
             late_since: None,
             fault: fault.map(|fault| (Moment(0), fault)),
             dialects: vec![],
