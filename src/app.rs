@@ -29,7 +29,7 @@ use crate::sources::logs::spawn_logs;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
-use crate::sources::prometheus::spawn_prometheus;
+use crate::sources::prometheus::{PrometheusSpec, spawn_prometheus};
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
@@ -128,7 +128,8 @@ impl App {
         let pages = config.metrics.iter().filter_map(|spec| spec.subject().ok());
         let probes = config.probes.iter().map(|spec| spec.subject.clone());
         let logs = config.logs.iter().map(|spec| spec.subject.clone());
-        let awaited = components.chain(pages).chain(probes).chain(logs).collect();
+        let servers = config.prometheus.iter().filter_map(PrometheusSpec::subject);
+        let awaited = components.chain(pages).chain(servers).chain(probes).chain(logs).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);

@@ -187,6 +187,8 @@ async fn a_clock_that_is_another_is_translated_and_doubts_are_told() {
     let told =
         |event: &Event| matches!(event, Event::Unavailable { why, .. } if why.as_str() == "a store is away");
     assert!(own.events.iter().any(told), "{:?}", own.events);
+    let left_out = |event: &Event| matches!(event, Event::Unavailable { why, .. } if why.as_str().starts_with("1 series lack"));
+    assert!(own.events.iter().any(left_out), "{:?}", own.events);
     let [one, other] = targets.as_slice() else { panic!("{targets:?}") };
     assert_eq!(other.source.as_str(), "service/a-b@h:1");
     assert_eq!((value(one, QUEUE_WAITING), value(other, QUEUE_WAITING)), (Some(3.0), Some(4.0)));

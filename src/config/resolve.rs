@@ -130,7 +130,18 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     for url in urls.chain(probed) {
         *url = without_secrets(url);
     }
-    Ok(Config { origin: origin.to_owned(), settings, redis, metrics, probes, logs, prometheus, imports, changes, file })
+    Ok(Config {
+        origin: origin.to_owned(),
+        settings,
+        redis,
+        metrics,
+        probes,
+        logs,
+        prometheus,
+        imports,
+        changes,
+        file,
+    })
 }
 
 /// The components seen so far, by subject; the order of first mention is kept.

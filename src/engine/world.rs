@@ -3,12 +3,13 @@
 mod changes;
 mod consequences;
 mod elsewhere;
+mod heard;
 mod keyspace;
 mod shapes;
 mod slow_log;
 mod teller;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
 use crate::metric::{MetricName, OWN_COST};
-use crate::reading::{Call, Change, ClusterView, Event, Fault, FaultKind, Reading, Shard, Topology};
+use crate::reading::{Call, Change, ClusterView, Event, FaultKind, Reading, Shard, Topology};
 use crate::settings::Settings;
 use crate::snapshot::SourceState;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// Everything that is known apart from numbers.
@@ -271,47 +272,6 @@ impl World {
     pub fn all_views(&self) -> impl Iterator<Item = &(Moment, Arc<ClusterView>)> {
         self.views.values()
     }
-
-    /// How often there is news of `subject` or a part of it, where that is not the interval of polling; of several the
-    /// longest.
-    pub fn every(&self, subject: &Subject) -> Option<Duration> {
-        if self.every.is_empty() {
-            return None;
-        }
-        subject.within(&self.every).map(|(_, every)| *every).max()
-    }
-
-    /// When there last was a number about `subject` or a part of it.
-    pub fn last_data(&self, subject: &Subject) -> Option<Moment> {
-        self.parts(subject).map(|(_, at)| at).max()
-    }
-
-    /// The subjects with data that are `subject` or a part of it, in order.
-    pub fn parts(&self, subject: &Subject) -> impl Iterator<Item = (&Subject, Moment)> {
-        subject.within(&self.data).map(|(part, at)| (part, *at))
-    }
-
-    /// Every component that any source gave numbers about, without Headwater itself.
-    pub fn components(&self) -> BTreeSet<Subject> {
-        let with_data = self.data.keys().map(Subject::component_of);
-        with_data.chain(self.topologies.keys().cloned()).filter(|c| c.kind() != Kind::Observer).collect()
-    }
-
-    /// The faults and latenesses of `subject`'s sources, worst first, as one sentence each.
-    pub fn troubles(&self, subject: &Subject, now: Moment) -> Vec<String> {
-        let faults = subject.within(&self.sources).map(|(_, state)| state);
-        let mut troubles: Vec<String> = faults
-            .clone()
-            .filter_map(|state| state.fault.as_ref())
-            .map(|(_, fault): &(Moment, Fault)| fault.message.as_str().to_owned())
-            .collect();
-        troubles.extend(faults.filter_map(|state| {
-            let since = state.late_since?;
-            Some(format!("{} is late: asked {:.1} s ago", state.source, now.seconds_after(since)))
-        }));
-        troubles.dedup();
-        troubles
-    }
 }
 
 fn tells_of_target(metric: &MetricName) -> bool {
@@ -322,7 +282,7 @@ fn tells_of_target(metric: &MetricName) -> bool {
 mod tests {
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
-    use crate::reading::{Node, NodeHealth, SlowCommand, Value};
+    use crate::reading::{Fault, Node, NodeHealth, SlowCommand, Value};
 
     fn node() -> Subject {
         "redis/features#0@10.0.0.1:6379".parse().unwrap()

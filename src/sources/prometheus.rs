@@ -1,4 +1,4 @@
-//! The source of a Prometheus server, or of whatever speaks its HTTP API: Thanos, Mimir, VictoriaMetrics.
+//! The source of a Prometheus server, or of whatever speaks its HTTP API, such as VictoriaMetrics.
 //!
 //! Each question asks for the samples that came since the last one, with the moments at which they were scraped, not
 //! for values that the server carries forward. They are sorted by the target that they were scraped from, and each

@@ -11,7 +11,7 @@ use crate::config::value::Span;
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct PrometheusTable {
-    /// The server: Prometheus, or what speaks its HTTP API (Thanos, Mimir, VictoriaMetrics), with its prefix if it has one.
+    /// The server: Prometheus, or what speaks its HTTP API (such as VictoriaMetrics), with its prefix if it has one.
     #[schemars(example = &"http://127.0.0.1:9090")]
     pub(in crate::config) url: Option<String>,
 

@@ -2,13 +2,14 @@
 
 mod address;
 mod failure;
+mod refusal;
 
 use std::path::PathBuf;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use reqwest::{Certificate, Client, ClientBuilder, Proxy, Response, StatusCode, redirect};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Certificate, Client, ClientBuilder, Proxy, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
@@ -23,9 +24,6 @@ use crate::tls;
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
 pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
-
-/// The longest answer, in bytes, that is read for the reason of a refusal.
-const LONGEST_REASON: usize = 16 * 1024;
 
 /// Text first: its counters and timestamps are the same on all servers; OpenMetrics where there is nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
@@ -145,14 +143,7 @@ impl Fetcher {
             }
         };
         if response.status() != StatusCode::OK {
-            let fault = status_fault(address, response.status(), response.headers());
-            return Err(match reason(&mut response).await {
-                Some(why) => {
-                    let message = format!("{}; it says: {why}", fault.message);
-                    Fault { message: RemoteText::new(&message), ..fault }
-                }
-                None => fault,
-            });
+            return Err(refusal::refusal(address, &mut response).await);
         }
         let kind = content_type(response.headers());
         let claim = claim(&kind);
@@ -178,22 +169,6 @@ impl Fetcher {
         let format = is_openmetrics.then_some(Format::OpenMetrics);
         Ok(Page { bytes, format, claim: claim.map(|(what, _)| what) })
     }
-}
-
-/// The reason that an API gives beside its status, where its answer is JSON with an `error`.
-async fn reason(response: &mut Response) -> Option<String> {
-    if !content_type(response.headers()).starts_with("application/json") {
-        return None;
-    }
-    let mut bytes = vec![];
-    while bytes.len() < LONGEST_REASON {
-        match response.chunk().await {
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            _ => break,
-        }
-    }
-    let answer: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    answer.get("error")?.as_str().map(str::to_owned)
 }
 
 /// The client's way through a proxy.
@@ -234,49 +209,6 @@ fn too_long(address: &Address) -> Fault {
         LONGEST_PAGE / 1024 / 1024
     );
     fault(FaultKind::TooLarge, message)
-}
-
-fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> Fault {
-    let code = status.as_u16();
-    match code {
-        401 => fault(
-            FaultKind::Auth,
-            format!(
-                "{address} wants credentials (401): set bearer_env or bearer_file for this target; a new token in \
-                 bearer_file is taken up within half a minute"
-            ),
-        ),
-        403 => fault(
-            FaultKind::Auth,
-            format!(
-                "{address} refuses us (403): give a token that may read metrics, or allow this host there; it is \
-                 asked again within half a minute"
-            ),
-        ),
-        300..=399 => {
-            let to = headers.get(LOCATION).map_or(&b"nowhere"[..], HeaderValue::as_bytes);
-            let to = RemoteText::from_bytes(to);
-            let message =
-                format!("{address} redirects ({code}) to '{to}': if that is right, write it as the url");
-            fault(FaultKind::Http, message)
-        }
-        404 | 405 => fault(
-            FaultKind::Http,
-            format!("{address} answers {status}: is the path right? {}", address.hint()),
-        ),
-        429 => fault(
-            FaultKind::Busy,
-            format!("{address} is asked too often (429): raise the interval, or the limit on that server"),
-        ),
-        500..=599 => fault(
-            if code == 503 { FaultKind::Busy } else { FaultKind::Http },
-            format!("{address} answers {status}: look into that server's log; it is asked again"),
-        ),
-        _ => fault(
-            FaultKind::Http,
-            format!("{address} answers {status} instead of 200: check the url in a browser"),
-        ),
-    }
 }
 
 fn content_type(headers: &HeaderMap) -> String {

@@ -51,8 +51,8 @@ pub struct PrometheusSource {
     renewed: Option<Instant>,
     answered: Option<Instant>,
     bytes: u64,
-    doubted: bool,
-    has_left_out: bool,
+    /// Which of the things that an answer may lack the last one lacked.
+    lacked: [bool; 3],
 }
 
 impl PrometheusSource {
@@ -73,8 +73,7 @@ impl PrometheusSource {
             renewed: None,
             answered: None,
             bytes: 0,
-            doubted: false,
-            has_left_out: false,
+            lacked: [false; 3],
         })
     }
 
@@ -125,9 +124,8 @@ impl PrometheusSource {
             }
             Ok(told) => {
                 self.answered = Some(begun);
-                own.events.extend(self.news_of_doubts(told.doubts));
                 let (targets, left_out) = self.told(told.data);
-                own.events.extend(self.news_of_left_out(left_out));
+                own.events = self.news_of_lacks(told.doubts, left_out);
                 [vec![own], targets].concat()
             }
         }
@@ -234,30 +232,35 @@ impl PrometheusSource {
         (readings, left_out)
     }
 
-    fn news_of_doubts(&mut self, doubts: Option<String>) -> Option<Event> {
-        let had = std::mem::replace(&mut self.doubted, doubts.is_some());
-        let what = RemoteText::new("the whole of its answers");
-        match doubts {
-            Some(why) if !had => Some(Event::Unavailable { what, why: RemoteText::new(&why) }),
-            None if had => Some(Event::Available { what }),
-            _ => None,
-        }
-    }
-
-    fn news_of_left_out(&mut self, left_out: LeftOut) -> Option<Event> {
-        let had = std::mem::replace(&mut self.has_left_out, left_out.instances > 0);
-        let what = RemoteText::new("all of its targets");
-        match (had, left_out.instances) {
-            (false, 1..) => {
-                let why = format!(
-                    "{} targets were left out: one [[prometheus]] table may bring {MOST_INSTANCES}; split it with 'select'",
-                    left_out.instances
-                );
-                Some(Event::Unavailable { what, why: RemoteText::new(&why) })
+    /// What the answer lacks, where that is not what the last one lacked.
+    fn news_of_lacks(&mut self, doubts: Option<String>, left_out: LeftOut) -> Vec<Event> {
+        let LeftOut { instances, computed } = left_out;
+        let too_many = (instances > 0).then(|| {
+            format!(
+                "{instances} targets were left out: one [[prometheus]] table may bring {MOST_INSTANCES}; split it with \
+                 'select'"
+            )
+        });
+        let of_none = (computed > 0).then(|| {
+            format!(
+                "{computed} series lack 'job' or 'instance', as what rules compute does, and are not read"
+            )
+        });
+        let lacks = [
+            ("the whole of its answers", doubts),
+            ("all of its targets", too_many),
+            ("series of no target", of_none),
+        ];
+        let mut events = vec![];
+        for ((what, why), had) in lacks.into_iter().zip(&mut self.lacked) {
+            let what = RemoteText::new(what);
+            match (std::mem::replace(had, why.is_some()), why) {
+                (false, Some(why)) => events.push(Event::Unavailable { what, why: RemoteText::new(&why) }),
+                (true, None) => events.push(Event::Available { what }),
+                _ => {}
             }
-            (true, 0) => Some(Event::Available { what }),
-            _ => None,
         }
+        events
     }
 }
 

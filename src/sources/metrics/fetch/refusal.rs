@@ -1,0 +1,82 @@
+//! What an answer that is no page means, by its status and by the reason that it gives.
+
+use headwater_engine::RemoteText;
+use headwater_engine::reading::{Fault, FaultKind};
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
+use reqwest::{Response, StatusCode};
+
+use super::{Address, content_type, fault};
+
+/// The longest answer, in bytes, that is read for the reason of a refusal.
+const LONGEST_REASON: usize = 16 * 1024;
+
+/// The fault of an answer whose status is not 200, with the reason of an API that gives one.
+pub(super) async fn refusal(address: &Address, response: &mut Response) -> Fault {
+    let fault = status_fault(address, response.status(), response.headers());
+    match reason(response).await {
+        Some(why) => {
+            let message = format!("{}; it says: {why}", fault.message);
+            Fault { message: RemoteText::new(&message), ..fault }
+        }
+        None => fault,
+    }
+}
+
+/// The reason that an API gives beside its status, where its answer is JSON with an `error`.
+async fn reason(response: &mut Response) -> Option<String> {
+    if !content_type(response.headers()).starts_with("application/json") {
+        return None;
+    }
+    let mut bytes = vec![];
+    while bytes.len() < LONGEST_REASON {
+        match response.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            _ => break,
+        }
+    }
+    let answer: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    answer.get("error")?.as_str().map(str::to_owned)
+}
+
+fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> Fault {
+    let code = status.as_u16();
+    match code {
+        401 => fault(
+            FaultKind::Auth,
+            format!(
+                "{address} wants credentials (401): set bearer_env or bearer_file for this target; a new token in \
+                 bearer_file is taken up within half a minute"
+            ),
+        ),
+        403 => fault(
+            FaultKind::Auth,
+            format!(
+                "{address} refuses us (403): give a token that may read metrics, or allow this host there; it is \
+                 asked again within half a minute"
+            ),
+        ),
+        300..=399 => {
+            let to = headers.get(LOCATION).map_or(&b"nowhere"[..], HeaderValue::as_bytes);
+            let to = RemoteText::from_bytes(to);
+            let message =
+                format!("{address} redirects ({code}) to '{to}': if that is right, write it as the url");
+            fault(FaultKind::Http, message)
+        }
+        404 | 405 => fault(
+            FaultKind::Http,
+            format!("{address} answers {status}: is the path right? {}", address.hint()),
+        ),
+        429 => fault(
+            FaultKind::Busy,
+            format!("{address} is asked too often (429): raise the interval, or the limit on that server"),
+        ),
+        500..=599 => fault(
+            if code == 503 { FaultKind::Busy } else { FaultKind::Http },
+            format!("{address} answers {status}: look into that server's log; it is asked again"),
+        ),
+        _ => fault(
+            FaultKind::Http,
+            format!("{address} answers {status} instead of 200: check the url in a browser"),
+        ),
+    }
+}
