@@ -84,6 +84,24 @@ fn value(reading: &Reading, metric: impl Into<headwater_engine::metric::MetricNa
     })
 }
 
+/// What the doctor says of a server, and its exit code.
+fn doctor(port: u16) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    let output = command.args(["doctor", &format!("prom+http://127.0.0.1:{port}")]).output();
+    let output = output.expect("the binary runs");
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout).replace('\n', " ").replace("          ", " "),
+    )
+}
+
+#[test]
+fn the_doctor_says_that_a_server_is_out_of_reach() {
+    let (code, said) = doctor(free_port());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.starts_with("FAILED") && said.contains(": server: "), "{said}");
+}
+
 async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path, &str, u16) -> Vec<String>) {
     let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), page(), free_port());
     let file = scrapes(folder.path(), &page);
@@ -114,6 +132,12 @@ async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path
         .expect("it was awaited");
     assert_eq!(dead.faults[0].kind, FaultKind::Unreachable);
     assert!(dead.faults[0].message.as_str().contains("up is 0"), "{dead:?}");
+
+    let (code, said) = doctor(port);
+    assert_eq!(code, Some(1), "one target is down: {said}");
+    assert!(said.contains("server: answers, with what it scraped of 2 targets"), "{said}");
+    assert!(said.contains(&format!("service/ranker@{}: page: ", page.address)), "{said}");
+    assert!(said.contains("FAILED  service/dead@127.0.0.1:1: page: "), "{said}");
 
     let mut engine = Engine::new(Settings::default(), Baselines::default());
     for reading in own {

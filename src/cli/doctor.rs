@@ -2,6 +2,7 @@
 
 mod logs;
 mod probes;
+mod prometheus;
 
 use std::time::Duration;
 
@@ -45,11 +46,14 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let imports = futures::future::join_all(config.imports.iter().map(import));
     let changes = futures::future::join_all(config.changes.iter().map(changes));
     let probes = futures::future::join_all(config.probes.iter().map(probes::probe));
-    let (redis, metrics, imports, changes, probes) = futures::join!(redis, metrics, imports, changes, probes);
+    let servers = futures::future::join_all(config.prometheus.iter().map(prometheus::server));
+    let (redis, metrics, servers, imports, changes, probes) =
+        futures::join!(redis, metrics, servers, imports, changes, probes);
     let logs: Vec<ProbeStep> = config.logs.iter().map(logs::log).collect();
     let steps: Vec<ProbeStep> = redis
         .into_iter()
         .chain(metrics)
+        .chain(servers)
         .chain(probes)
         .chain([logs])
         .chain(imports)
