@@ -715,7 +715,8 @@ const QUEUE: &str = "queue/ranker@127.0.0.1:8000";
 const SERVICE: &str = "service/ranker@127.0.0.1:8000";
 const GATEWAY: &str = "gateway/ranker@127.0.0.1:8000";
 
-/// What real pages of model servers say, in our units: read off the pages by hand.
+/// What real pages of model servers say, in our units: noted from what was read, and compared with the pages only in part, so a
+/// change shows here and an old mistake may not.
 const SERVERS: &[(&str, &[&str], &[Shown])] = &[
     (
         "vllm-2-v0.33-generated-overload.prom",
