@@ -1,6 +1,6 @@
 //! Requests wait although there is room for them in the batches.
 
-use super::queueing::{Fill, Wait, before, busiest_accelerator, longest_allowed};
+use super::queueing::{Fill, WAIT, Wait, before, busiest_accelerator};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{GPU_UTILIZATION, QUEUE_WAITING, Unit};
 use crate::quantity::show;
@@ -30,12 +30,7 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Ratio,
             help: "share of a batch that must be filled while requests wait",
         },
-        Threshold {
-            name: "wait",
-            default: 0.5,
-            unit: Unit::Ratio,
-            help: "share of the latency objective that may be spent waiting",
-        },
+        WAIT,
         Threshold {
             name: "busy",
             default: 0.9,
@@ -58,14 +53,10 @@ const ONE_SIZE: f64 = 0.02;
 const GROWN: f64 = 2.0;
 
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
-    let wait = match Wait::longest(scene, queue) {
-        Ok(wait) => wait,
-        Err(missing) => return Judgement::Unknown(missing),
+    let (wait, limit) = match Wait::that_troubles(scene, queue, limits) {
+        Ok(troubles) => troubles,
+        Err(judgement) => return judgement,
     };
-    let limit = longest_allowed(scene, queue, limits.of("wait"));
-    if let Some(fine) = wait.is_fine(scene, limit) {
-        return Judgement::Clear(fine);
-    }
     let Some(fill) = Fill::of(scene, queue) else {
         return Judgement::Unknown(format!(
             "a wait of {}, and no page says how full batches are",

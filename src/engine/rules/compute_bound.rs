@@ -1,6 +1,6 @@
 //! The accelerator does all it can, and more is asked of it.
 
-use super::queueing::{Fill, Wait, against_usual, before, busiest_accelerator, longest_allowed};
+use super::queueing::{Fill, WAIT, Wait, against_usual, before, busiest_accelerator};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{CLIENT_ORIGINALS, GPU_UTILIZATION, Metric, REQUESTS, TOKENS_OUT, Unit};
 use crate::quantity::show;
@@ -30,12 +30,7 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Ratio,
             help: "share of a batch from which it is full",
         },
-        Threshold {
-            name: "wait",
-            default: 0.5,
-            unit: Unit::Ratio,
-            help: "share of the latency objective that may be spent waiting",
-        },
+        WAIT,
         Threshold {
             name: "flat",
             default: 1.1,
@@ -59,14 +54,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
-    let wait = match Wait::longest(scene, queue) {
-        Ok(wait) => wait,
-        Err(missing) => return Judgement::Unknown(missing),
+    let (wait, limit) = match Wait::that_troubles(scene, queue, limits) {
+        Ok(troubles) => troubles,
+        Err(judgement) => return judgement,
     };
-    let limit = longest_allowed(scene, queue, limits.of("wait"));
-    if let Some(fine) = wait.is_fine(scene, limit) {
-        return Judgement::Clear(fine);
-    }
     let full = Fill::of(scene, queue).and_then(|fill| fill.share().map(|share| (fill, share)));
     let Some((fill, share)) = full else {
         return Judgement::Unknown(format!(

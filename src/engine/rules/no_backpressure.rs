@@ -1,6 +1,6 @@
 //! Requests wait longer than their callers do, and nobody is refused.
 
-use super::queueing::{Wait, longest_allowed};
+use super::queueing::Wait;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{CLIENT_TIMEOUT, QUEUE_REJECTED, UPSTREAM_TIMEOUT, Unit};
 use crate::quantity::show;
@@ -46,13 +46,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
-    let wait = match Wait::longest(scene, queue) {
-        Ok(wait) => wait,
-        Err(missing) => return Judgement::Unknown(missing),
+    let (wait, _) = match Wait::that_troubles(scene, queue, limits) {
+        Ok(troubles) => troubles,
+        Err(judgement) => return judgement,
     };
-    if let Some(fine) = wait.is_fine(scene, longest_allowed(scene, queue, limits.of("wait"))) {
-        return Judgement::Clear(fine);
-    }
     let refused = scene.total(queue, QUEUE_REJECTED);
     if let Some(refused) = refused.filter(|seen| seen.value >= limits.of("refused")) {
         return Judgement::Clear(format!(

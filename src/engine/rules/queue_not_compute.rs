@@ -1,6 +1,6 @@
 //! Requests wait in the queue although the accelerator is not the limit.
 
-use super::queueing::{Wait, busiest_accelerator, longest_allowed};
+use super::queueing::{WAIT, Wait, busiest_accelerator};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{GPU_UTILIZATION, QUEUE_RUNNING, Unit};
 use crate::quantity::show;
@@ -27,12 +27,7 @@ pub(super) static RULE: Rule = Rule {
     role: Role::Amplifier,
     hold: 3,
     thresholds: &[
-        Threshold {
-            name: "wait",
-            default: 0.5,
-            unit: Unit::Ratio,
-            help: "share of the latency objective that may be spent waiting",
-        },
+        WAIT,
         Threshold {
             name: "busy",
             default: 0.9,
@@ -49,14 +44,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
-    let wait = match Wait::longest(scene, queue) {
-        Ok(wait) => wait,
-        Err(missing) => return Judgement::Unknown(missing),
+    let (wait, limit) = match Wait::that_troubles(scene, queue, limits) {
+        Ok(troubles) => troubles,
+        Err(judgement) => return judgement,
     };
-    let limit = longest_allowed(scene, queue, limits.of("wait"));
-    if let Some(fine) = wait.is_fine(scene, limit) {
-        return Judgement::Clear(fine);
-    }
     let utilization = busiest_accelerator(scene, queue);
     if let Some(busy) = utilization.filter(|seen| seen.value >= limits.of("busy")) {
         return Judgement::Clear(format!(

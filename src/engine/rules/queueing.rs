@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::{Judgement, Limits, Threshold};
 use crate::metric::{
     BATCH_MAX, BATCH_SIZE, GPU_UTILIZATION, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
 };
@@ -23,6 +24,14 @@ const NO_SHORTER: f64 = 0.9;
 /// The span over which the size of batches is averaged.
 const BATCH_SPAN: Duration = Duration::from_secs(10);
 
+/// The threshold of what may be spent waiting, for rules that judge a wait by it.
+pub(super) const WAIT: Threshold = Threshold {
+    name: "wait",
+    default: 0.5,
+    unit: Unit::Ratio,
+    help: "share of the latency objective that may be spent waiting",
+};
+
 /// How long a new request will wait: waiting requests over the rate of completion (Little's law).
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
@@ -34,8 +43,24 @@ pub(super) struct Wait {
 }
 
 impl Wait {
+    /// The wait of a queue and the longest that it may have, seconds, by the threshold `wait` of whoever asks; else the
+    /// answer of a rule that needs a wait that is too long.
+    pub(super) fn that_troubles(
+        scene: &Scene<'_>,
+        queue: &Subject,
+        limits: &Limits<'_>,
+    ) -> Result<(Self, f64), Judgement> {
+        let wait = Self::longest(scene, queue).map_err(Judgement::Unknown)?;
+        let service = Subject::component(Kind::Service, queue.name());
+        let limit = scene.objective(&service) * limits.of(WAIT.name);
+        match wait.is_fine(scene, limit) {
+            Some(fine) => Err(Judgement::Clear(fine)),
+            None => Ok((wait, limit)),
+        }
+    }
+
     /// Of all instances together, or of the worst one where that is far worse; else what is missing.
-    pub(super) fn longest(scene: &Scene<'_>, queue: &Subject) -> Result<Self, String> {
+    fn longest(scene: &Scene<'_>, queue: &Subject) -> Result<Self, String> {
         let Some(waiting) = scene.total(queue, QUEUE_WAITING) else {
             return Err(format!("no queue depth: {}", scene.missing(queue)));
         };
@@ -78,7 +103,7 @@ impl Wait {
     }
 
     /// Why it is no trouble, if it is none: it is short, or it gets shorter.
-    pub(super) fn is_fine(&self, scene: &Scene<'_>, limit: f64) -> Option<String> {
+    fn is_fine(&self, scene: &Scene<'_>, limit: f64) -> Option<String> {
         let shown = format!("{:.0} waiting, a wait of {}", self.waiting.value, self.shown());
         if self.seconds < limit {
             return Some(shown);
@@ -101,11 +126,6 @@ impl Wait {
             evidence(REQUESTS, self.done, None, None),
         ]
     }
-}
-
-/// The longest wait that a queue may have: a share of its service's objective, seconds.
-pub(super) fn longest_allowed(scene: &Scene<'_>, queue: &Subject, share: f64) -> f64 {
-    scene.objective(&Subject::component(Kind::Service, queue.name())) * share
 }
 
 /// What a number of a subject came to ten intervals ago, over its parts.
