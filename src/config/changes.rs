@@ -1,13 +1,14 @@
 //! The `[[changes]]` tables: where it is told what people changed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use headwater_engine::reading::ChangeKind;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{ChangeWord, ChangesTable};
+use super::http_access::http_access;
 use super::place::Document;
-use super::resolve::{component_subject, is_plain_name, readable_file, secret};
+use super::resolve::{component_subject, is_plain_name};
 use super::target::metrics_place;
 use crate::sources::changes::git::{Repository, is_branch};
 use crate::sources::changes::{ChangesSpec, Place};
@@ -88,13 +89,8 @@ fn place(table: &ChangesTable, index: &str, folder: &Path, document: &mut Docume
                 return None;
             }
             let mut spec = MetricsSpec::new(url);
-            spec.bearer = secret(
-                (table.bearer_env.as_deref(), &here("bearer_env")),
-                (table.bearer_file.as_deref(), &here("bearer_file")),
-                document,
-            );
-            spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
-            spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+            (spec.bearer, spec.bearer_file, spec.ca_file) =
+                http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
             Some(Place::Server(Box::new(spec)))
         }
         (None, None, None) => {

@@ -7,8 +7,9 @@ use headwater_engine::reading::Call;
 use headwater_engine::{Kind, Subject};
 
 use super::file::GraphTable;
+use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
-use super::resolve::{bare_subject, readable_file, secret};
+use super::resolve::bare_subject;
 use super::target::metrics_place;
 use crate::imports::{self, FORMATS, Format};
 use crate::sources::calls;
@@ -139,13 +140,8 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
                 }
             };
             let mut spec = MetricsSpec::new(url);
-            spec.bearer = secret(
-                (table.bearer_env.as_deref(), &here("bearer_env")),
-                (table.bearer_file.as_deref(), &here("bearer_file")),
-                document,
-            );
-            spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
-            spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+            (spec.bearer, spec.bearer_file, spec.ca_file) =
+                http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
             let subject = bare_subject(Kind::Graph, &format!("{name}-{place}"));
             Some(Import { subject, format, place: Place::Server(spec) })
         }

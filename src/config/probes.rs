@@ -1,15 +1,13 @@
 //! The `[[probe]]` tables: what Headwater asks itself, as a caller would.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_engine::{Kind, Subject};
 
 use super::file::{ProbeTable, ProbeWord};
+use super::http_access::http_access;
 use super::place::Document;
-use super::resolve::{
-    Components, INTERVALS, bare_subject, component_subject, is_plain_name, readable_file, secret,
-};
+use super::resolve::{Components, INTERVALS, bare_subject, component_subject, is_plain_name};
 use super::target::metrics_place;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::probe::{COMPLETIONS_AT_MOST_EVERY, Completion, MOST_TOKENS, ProbeKind, ProbeSpec};
@@ -142,13 +140,8 @@ fn spec(
     spec.every = every(table, word, index, beside.interval, document);
     spec.status = table.status;
     spec.contains.clone_from(&table.contains);
-    spec.bearer = secret(
-        (table.bearer_env.as_deref(), &here("bearer_env")),
-        (table.bearer_file.as_deref(), &here("bearer_file")),
-        document,
-    );
-    spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
-    spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
+    (spec.bearer, spec.bearer_file, spec.ca_file) =
+        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
     Some(spec)
 }

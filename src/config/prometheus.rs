@@ -1,15 +1,15 @@
 //! The `[[prometheus]]` tables: servers that have scraped what is to be looked at.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
 
 use super::file::PrometheusTable;
+use super::http_access::http_access;
 use super::place::Document;
-use super::resolve::{Components, bare_subject, component_subject, readable_file, secret};
+use super::resolve::{Components, bare_subject, component_subject, secret};
 use super::target::metrics_place;
 use crate::sources::prometheus::{ComponentSelector, PrometheusSpec};
 use crate::sources::proxy::ProxySpec;
@@ -88,14 +88,9 @@ fn spec(
         spec.components.push(ComponentSelector { component, labels: labels.clone() });
     }
     let server = &mut spec.server;
-    server.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    server.bearer = secret(
-        (table.bearer_env.as_deref(), &here("bearer_env")),
-        (table.bearer_file.as_deref(), &here("bearer_file")),
-        document,
-    );
-    server.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
+    (server.bearer, server.bearer_file, server.ca_file) =
+        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
     server.username.clone_from(&table.username);
     server.password = secret(
         (table.password_env.as_deref(), &here("password_env")),

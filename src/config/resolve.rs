@@ -9,6 +9,7 @@ use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
 use super::file::{ComponentTable, ConfigFile, MetricsTable, Thresholds};
+use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{metrics_place, without_secrets};
 use super::{Config, Import};
@@ -218,14 +219,9 @@ fn metrics_spec(
         }
         spec.dialects.get_or_insert_default().push(id.clone());
     }
-    spec.ca_file = readable_file(table.ca_file.as_deref(), &here("ca_file"), document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    spec.bearer = secret(
-        (table.bearer_env.as_deref(), &here("bearer_env")),
-        (table.bearer_file.as_deref(), &here("bearer_file")),
-        document,
-    );
-    spec.bearer_file = table.bearer_file.as_ref().map(PathBuf::from);
+    (spec.bearer, spec.bearer_file, spec.ca_file) =
+        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
     match metrics_place(url) {
         Ok(place) => {
             let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));

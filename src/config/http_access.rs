@@ -1,0 +1,26 @@
+//! The keys by which a table says how an HTTP server is entered: alike wherever one is named.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+
+use super::place::Document;
+use super::resolve::{readable_file, secret};
+
+/// A bearer token, the file it came from, and the file of an authority.
+pub(super) type HttpAccess = (Option<SecretString>, Option<PathBuf>, Option<PathBuf>);
+
+/// Reads `bearer_env`, `bearer_file` and `ca_file`, in this order; `here` says where a key stands.
+pub(super) fn http_access<'h>(
+    [bearer_env, bearer_file, ca_file]: [&Option<String>; 3],
+    here: impl Fn(&'static str) -> [&'h str; 3],
+    document: &mut Document<'_>,
+) -> HttpAccess {
+    let bearer = secret(
+        (bearer_env.as_deref(), &here("bearer_env")),
+        (bearer_file.as_deref(), &here("bearer_file")),
+        document,
+    );
+    let ca_file = readable_file(ca_file.as_deref(), &here("ca_file"), document);
+    (bearer, bearer_file.as_ref().map(PathBuf::from), ca_file)
+}
