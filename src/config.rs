@@ -7,6 +7,7 @@ mod changes;
 mod example;
 mod file;
 mod health;
+mod http_access;
 mod imports;
 mod inferred;
 mod location;

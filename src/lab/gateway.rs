@@ -26,8 +26,7 @@ use self::upstream::Upstream;
 use super::LabError;
 use super::counters::GatewayCounters;
 use super::exposition::Recorder;
-use super::serving::serve;
-use crate::tls;
+use super::serving::{client, serve};
 
 /// Instances of the service behind a gateway.
 pub(super) const INSTANCES: usize = 5;
@@ -88,13 +87,8 @@ impl Gateway {
         instances: &[SocketAddr],
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, SocketAddr), LabError> {
-        // Nothing here speaks TLS, but the client insists on a provider.
-        tls::install_provider();
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
-            .build()
-            .map_err(|error| LabError::part("the gateway", std::io::Error::other(error)))?;
+        let client =
+            client().build().map_err(|error| LabError::part("the gateway", std::io::Error::other(error)))?;
         let gateway = Arc::new(Self {
             upstreams: instances.iter().copied().map(Upstream::new).collect(),
             client,

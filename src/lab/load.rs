@@ -30,8 +30,7 @@ use super::exposition::FINE;
 use super::features::{HotPair, ITEMS, USERS};
 use super::process::Started;
 use super::service::RankRequest;
-use super::serving::serve;
-use crate::tls;
+use super::serving::{client, serve};
 
 /// Pages from which requests come.
 const ROUTES: &[&str] = &["home", "search", "detail"];
@@ -85,11 +84,7 @@ impl Load {
         seed: u64,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, SocketAddr), LabError> {
-        // Nothing here speaks TLS, but the client insists on a provider.
-        tls::install_provider();
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .tls_certs_only([])
+        let client = client()
             .timeout(retries.timeout)
             .build()
             .map_err(|error| LabError::part("the load generator", std::io::Error::other(error)))?;
