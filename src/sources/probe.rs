@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use self::exchange::Seen;
-pub use self::stream::{TokenStream, Told};
+pub use self::stream::{TokenStream, Told, read_stream};
 use super::metrics::MetricsSpecError;
 use super::metrics::fetch::Address;
 use super::proxy::ProxySpec;

@@ -6,6 +6,14 @@ mod nginx;
 
 use std::borrow::Cow;
 
+use headwater_engine::reading::Reading;
+use headwater_engine::{Kind, Moment, RemoteText, Subject};
+
+use super::tally::Tally;
+
+/// Attempts of one request that are told; no gateway tries as often.
+const MOST_ATTEMPTS: usize = 16;
+
 /// The format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -56,6 +64,36 @@ pub fn read(format: Format, line: &[u8]) -> Option<Access> {
         Format::Nginx => nginx::read(&text),
         Format::Envoy => envoy::read(&text),
         Format::Plain => None,
+    }
+}
+
+/// Reads each line of any bytes in every format and counts what it tells, and checks what must hold whatever the bytes
+/// are: for the fuzzer and its seeds.
+///
+/// # Panics
+/// When it does not hold.
+pub fn read_everything(bytes: &[u8]) {
+    for format in [Format::Json, Format::Nginx, Format::Envoy, Format::Plain] {
+        let mut tally = Tally::default();
+        for (second, line) in (0..).zip(bytes.split(|byte| *byte == b'\n')) {
+            let Some(access) = read(format, line.trim_ascii()) else { continue };
+            assert!(access.status < 1_000 && access.attempts.len() <= MOST_ATTEMPTS, "{access:?}");
+            let attempts = access.attempts.iter().filter_map(|attempt| attempt.seconds);
+            assert!(attempts.chain(access.seconds).all(|time| time >= 0.0 && time.is_finite()), "{access:?}");
+            // A route has no query: it may hold a secret, and there are as many as requests.
+            assert!(!access.route.is_empty() && !access.route.contains('?'), "{access:?}");
+            tally.add(second, &access);
+        }
+        let about = Subject::component(Kind::Gateway, "edge");
+        let mut reading = Reading::new(about.clone(), Moment(0));
+        tally.tell(&about, true, &mut reading);
+        for name in reading.samples.iter().filter_map(|sample| sample.part.as_ref()) {
+            assert_eq!(
+                RemoteText::new(name.as_str()).as_str(),
+                name.as_str(),
+                "cleaning again changes nothing"
+            );
+        }
     }
 }
 
@@ -153,7 +191,7 @@ fn attempts(upstreams: &str, statuses: &str, times: &str, unit: f64) -> Vec<Atte
         .into_iter()
         .enumerate()
         .filter(|(_, upstream)| upstream != "-")
-        .take(16)
+        .take(MOST_ATTEMPTS)
         .map(|(place, upstream)| Attempt {
             upstream,
             status: statuses.get(place).and_then(|status| status.parse().ok()),

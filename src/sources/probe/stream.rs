@@ -63,6 +63,34 @@ impl TokenStream {
     }
 }
 
+/// Reads any bytes as a stream, at once and in pieces, and checks what must hold whatever they are: for the fuzzer and
+/// its seeds. The first byte says how long the pieces are.
+///
+/// # Panics
+/// When it does not hold.
+pub fn read_stream(bytes: &[u8]) {
+    let (length, text) =
+        bytes.split_first().map_or((1, bytes), |(first, rest)| (usize::from(*first) + 1, rest));
+    let at_once = TokenStream::default().push(text);
+    let mut stream = TokenStream::default();
+    let mut in_pieces = vec![];
+    for piece in text.chunks(length) {
+        in_pieces.extend(stream.push(piece));
+        assert!(stream.line.len() <= LONGEST_EVENT && stream.data.len() <= LONGEST_EVENT);
+    }
+    assert_eq!(in_pieces, at_once, "pieces do not matter");
+    for told in &at_once {
+        let Told::Failed(words) = told else { continue };
+        assert_eq!(
+            RemoteText::new(words.as_str()).as_str(),
+            words.as_str(),
+            "cleaning again changes nothing"
+        );
+    }
+    // Whatever came before, an end is seen.
+    assert_eq!(stream.push(b"\n\ndata: [DONE]\n\n").last(), Some(&Told::Done));
+}
+
 /// What the data of one event mean; `None` for what says nothing of tokens, such as who speaks.
 fn meaning(data: &[u8]) -> Option<Told> {
     if data.trim_ascii() == b"[DONE]" {
@@ -136,7 +164,26 @@ mod tests {
         assert_eq!(stream.push(b"\n\ndata: [DONE]\n\n"), [Told::Done]);
     }
 
+    #[test]
+    fn every_seed_of_the_fuzzer_is_digested() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/tokens");
+        let mut seen = vec![];
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            (0..=bytes.len()).for_each(|end| read_stream(&bytes[..end]));
+            seen.extend(TokenStream::default().push(&bytes[1..]));
+        }
+        let has = |wanted: fn(&Told) -> bool| seen.iter().any(wanted);
+        assert!(has(|told| *told == Told::Token) && has(|told| *told == Told::Done), "{seen:?}");
+        assert!(has(|told| matches!(told, Told::Failed(_))), "{seen:?}");
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            read_stream(&bytes);
+        }
+
         #[test]
         fn pieces_do_not_matter_and_nothing_panics(
             bytes in proptest::collection::vec(

@@ -73,13 +73,36 @@ fn routes_leave_out_what_names_one_of_many() {
     }
 }
 
+#[test]
+fn every_seed_of_the_fuzzer_is_digested() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/logs");
+    let mut read_whole = [0; 3];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        (0..=bytes.len()).for_each(|end| read_everything(&bytes[..end]));
+        let lines = || bytes.split(|byte| *byte == b'\n');
+        for (format, count) in [Format::Json, Format::Nginx, Format::Envoy].into_iter().zip(&mut read_whole) {
+            *count += lines().filter(|line| read(format, line).is_some()).count();
+        }
+    }
+    assert!(
+        read_whole.iter().all(|lines| *lines >= 4),
+        "seeds that no reader reads teach little: {read_whole:?}"
+    );
+}
+
 proptest! {
+    #[test]
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        read_everything(&bytes);
+    }
+
     #[test]
     fn no_line_breaks_a_reader(line in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,200}") {
         for format in [Format::Json, Format::Nginx, Format::Envoy, Format::Plain] {
             for line in [&line[..], text.as_bytes()] {
                 if let Some(access) = read(format, line) {
-                    prop_assert!(access.attempts.len() <= 16 && access.status < 1_000);
+                    prop_assert!(access.attempts.len() <= MOST_ATTEMPTS && access.status < 1_000);
                 }
             }
         }
