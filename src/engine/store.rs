@@ -19,6 +19,7 @@ use std::time::Duration;
 pub use budget::Budget;
 pub(crate) use budget::{BESIDE_HISTORY, Caps};
 use cumulative::Cumulative;
+pub use cumulative::Scrapes;
 pub use history::{History, Traces};
 pub use points::{Bin, Points, Trace};
 
@@ -54,9 +55,11 @@ struct Group {
 
 /// The handles to the series of one subject in their order, as the last reading left them, and their bytes. They are
 /// made when a reading has come, while what they lead to is at hand; a snapshot only takes them over.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Handles {
-    traces: Arc<[Trace]>,
+    traces: Box<[Trace]>,
+    /// Of histograms, with their places among the series.
+    scrapes: Box<[(usize, Scrapes)]>,
     bytes: usize,
 }
 
@@ -79,7 +82,7 @@ pub struct Store {
     series: Vec<Series>,
     /// Places in `series` whose subject was forgotten.
     free: Vec<usize>,
-    handles: Vec<Handles>,
+    handles: Vec<Arc<Handles>>,
     /// Places in `handles` whose subject was forgotten.
     free_handles: Vec<usize>,
     bytes: usize,
@@ -171,11 +174,14 @@ impl Store {
     fn renew_handles(&mut self, subject: &Subject) {
         let Some(group) = self.index.get(subject) else { return };
         let series = || group.series.iter().map(|(_, place)| &self.series[*place]);
+        let scrapes =
+            series().enumerate().filter_map(|(place, series)| Some((place, series.scrapes()?.clone())));
         let renewed = Handles {
             traces: series().map(Series::trace).collect(),
+            scrapes: scrapes.collect(),
             bytes: series().map(Series::bytes).sum(),
         };
-        let before = std::mem::replace(&mut self.handles[group.handles], renewed);
+        let before = std::mem::replace(&mut self.handles[group.handles], Arc::new(renewed));
         self.bytes += self.handles[group.handles].bytes;
         self.bytes -= before.bytes;
     }
@@ -223,7 +229,7 @@ impl Store {
         let index = Arc::make_mut(&mut self.index);
         let group = index.entry(sample.subject.clone()).or_insert_with(|| {
             let handles = self.free_handles.pop().unwrap_or_else(|| {
-                self.handles.push(Handles::default());
+                self.handles.push(Arc::default());
                 self.handles.len() - 1
             });
             Group { series: vec![], handles }
@@ -281,8 +287,7 @@ impl Store {
         }
     }
 
-    /// What a histogram gained between two moments; the nearest scrapes at or before each are taken.
-    /// `None` when there are no two scrapes of one run of the target in between.
+    /// What a histogram gained between two moments, as [`Scrapes::gained`] says.
     pub fn gained(
         &self,
         subject: &Subject,
@@ -318,7 +323,7 @@ impl Store {
         part: Option<&RemoteText>,
     ) -> Option<Moment> {
         match &self.find(subject, metric, part)?.data {
-            Data::Buckets(cumulative) => cumulative.last().map(|(at, _)| at),
+            Data::Buckets(cumulative) => cumulative.last_at(),
             _ => None,
         }
     }
@@ -369,8 +374,7 @@ impl Store {
 
     /// Handles to everything that is kept now, for a snapshot.
     pub fn history(&self) -> History {
-        let groups = self.handles.iter().map(|handles| Arc::clone(&handles.traces));
-        History::new(Arc::clone(&self.index), groups.collect())
+        History::new(Arc::clone(&self.index), self.handles.as_slice().into())
     }
 
     /// How much history is kept, of what and for how long.
@@ -412,6 +416,14 @@ fn outlives_who_tells(subject: &Subject) -> bool {
 }
 
 impl Series {
+    /// A handle to the scrapes of a histogram.
+    fn scrapes(&self) -> Option<&Scrapes> {
+        match &self.data {
+            Data::Buckets(cumulative) => Some(cumulative.scrapes()),
+            Data::Level(_) | Data::Rate { .. } => None,
+        }
+    }
+
     /// A handle to its past; that of a histogram is empty.
     fn trace(&self) -> Trace {
         match &self.data {
@@ -432,7 +444,7 @@ impl Series {
         match &self.data {
             Data::Level(points) => points.latest().map(|seen| seen.at),
             Data::Rate { total, .. } => total.map(|total| total.at),
-            Data::Buckets(cumulative) => cumulative.last().map(|(at, _)| at),
+            Data::Buckets(cumulative) => cumulative.last_at(),
         }
     }
 

@@ -3,21 +3,21 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Group, Index, SeriesName, Trace};
+use super::{Group, Handles, Index, Scrapes, SeriesName, Trace};
 use crate::metric::{Metric, MetricName};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 
-/// Handles to the levels and rates of every series at one moment; cheap to make, and it never changes.
+/// Handles to every series at one moment; cheap to make, and it never changes.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     index: Arc<Index>,
-    /// The traces of each subject, in the order of its series.
-    groups: Arc<[Arc<[Trace]>]>,
+    /// The handles of each subject.
+    groups: Arc<[Arc<Handles>]>,
 }
 
 impl History {
-    pub(super) fn new(index: Arc<Index>, groups: Arc<[Arc<[Trace]>]>) -> Self {
+    pub(super) fn new(index: Arc<Index>, groups: Arc<[Arc<Handles>]>) -> Self {
         Self { index, groups }
     }
 
@@ -29,11 +29,17 @@ impl History {
     /// Everything of one subject, to be asked for several metrics: the subject is looked up once.
     pub fn of(&self, subject: &Subject) -> Traces<'_> {
         let group = self.index.get(subject);
-        let traces = group.and_then(|group| self.groups.get(group.handles));
+        let handles = group.and_then(|group| self.groups.get(group.handles));
         Traces {
             series: group.map_or(&[][..], |group| &group.series),
-            traces: traces.map_or(&[][..], Arc::as_ref),
+            traces: handles.map_or(&[][..], |handles| &handles.traces),
+            scrapes: handles.map_or(&[][..], |handles| &handles.scrapes),
         }
+    }
+
+    /// The scrapes of a histogram; `None` when nobody told of it.
+    pub fn scrapes(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<&Scrapes> {
+        self.of(subject).scrapes(metric, part)
     }
 
     /// Every trace of a subject with its metric and part, in order; histograms have an empty one.
@@ -41,7 +47,7 @@ impl History {
         &self,
         subject: &Subject,
     ) -> impl Iterator<Item = (&MetricName, Option<&RemoteText>, &Trace)> + '_ {
-        let Traces { series, traces } = self.of(subject);
+        let Traces { series, traces, .. } = self.of(subject);
         series.iter().zip(traces).map(|(((name, part), _), trace)| (name, part.as_ref(), trace))
     }
 
@@ -66,12 +72,20 @@ impl History {
 pub struct Traces<'a> {
     series: &'a [(SeriesName, usize)],
     traces: &'a [Trace],
+    scrapes: &'a [(usize, Scrapes)],
 }
 
 impl<'a> Traces<'a> {
     /// The trace of a level or a rate; `None` when nobody told of it.
     pub fn trace(&self, metric: Metric, part: Option<&RemoteText>) -> Option<&'a Trace> {
         self.traces.get(place_of(self.series, &metric.into(), part)?)
+    }
+
+    /// The scrapes of a histogram; `None` when nobody told of it.
+    pub fn scrapes(&self, metric: Metric, part: Option<&RemoteText>) -> Option<&'a Scrapes> {
+        let place = place_of(self.series, &metric.into(), part)?;
+        let found = self.scrapes.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        Some(&self.scrapes[found].1)
     }
 
     /// The trace of a level or a rate without a part, looked for first where another subject had it, which is told
