@@ -4,6 +4,7 @@ use headwater_engine::metric::{
     REDIS_ANSWER_TIME, REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES, SCRAPE_TIME,
 };
 use headwater_engine::snapshot::SourceState;
+use headwater_engine::wording::{departures, lists};
 use headwater_engine::{Kind, Snapshot};
 
 use crate::lines;
@@ -175,9 +176,11 @@ fn what(source: &SourceState, state: State, snapshot: &Snapshot) -> String {
             let lacks = source.unavailable.iter().map(|(what, why)| format!("without {what}: {why}"));
             let finds = nodes_found(source, snapshot)
                 .map(|(shards, nodes)| format!("finds the nodes: {nodes} in {shards} shards"));
+            let listed =
+                source.listed.iter().flat_map(|listed| [lists(listed)].into_iter().chain(departures(listed)));
             let speaks: Vec<&str> = source.dialects.iter().map(|dialect| dialect.as_str()).collect();
             let speaks = (!speaks.is_empty()).then(|| format!("speaks {}", speaks.join(", ")));
-            lacks.chain(finds).chain(speaks).collect::<Vec<_>>().join("; ")
+            lacks.chain(finds).chain(listed).chain(speaks).collect::<Vec<_>>().join("; ")
         }
     }
 }

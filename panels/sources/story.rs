@@ -8,8 +8,8 @@ use headwater_engine::metric::{
 };
 use headwater_engine::quantity::show;
 use headwater_engine::scene::LOOP_LAG_LIMIT;
-use headwater_engine::snapshot::SourceState;
-use headwater_engine::wording::{cost, verdict_word};
+use headwater_engine::snapshot::{Listed, SourceState};
+use headwater_engine::wording::{cost, departures, lists, verdict_word};
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::row::{State, rows};
@@ -48,6 +48,9 @@ pub(super) fn lines(id: &str, snapshot: &Snapshot) -> Vec<Line> {
     if !source.dialects.is_empty() {
         let dialects: Vec<&str> = source.dialects.iter().map(|dialect| dialect.as_str()).collect();
         lines.push(said("speaks", dialects.join(", ")));
+    }
+    if let Some(listed) = &source.listed {
+        tell_targets(listed, &mut lines);
     }
     for (what, why) in &source.unavailable {
         lines.push(said("without", format!("{what}: {why}")));
@@ -116,6 +119,19 @@ fn tell_trouble(source: &SourceState, lines: &mut Vec<Line>) {
     if let Some((since, fault)) = &source.fault {
         let text = format!("since {}: {}", since.clock(), fault.message);
         lines.push(said("fault", text).colored(ColorRole::Guilty));
+    }
+}
+
+/// What a discovery lists, each target with where it is asked, and who left.
+fn tell_targets(listed: &Listed, lines: &mut Vec<Line>) {
+    lines.push(said("targets", format!("since {}: {}", listed.since.clock(), lists(listed))));
+    for target in &listed.list.targets {
+        let is_there = target.subject.address() == Some(target.place.as_str());
+        let place = if is_there { String::new() } else { format!(" at {}", target.place) };
+        lines.push(said("", format!("{}{place}", target.subject)));
+    }
+    for line in departures(listed) {
+        lines.push(said("", line));
     }
 }
 

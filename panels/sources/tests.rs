@@ -1,4 +1,5 @@
-use headwater_engine::reading::{Input, Reading};
+use headwater_engine::RemoteText;
+use headwater_engine::reading::{Event, Input, Reading, Target, TargetList, Value};
 use headwater_widgets::Glyphs;
 
 use super::*;
@@ -94,6 +95,43 @@ fn who_finds_the_nodes_and_gives_no_numbers_is_not_waited_for() {
     let rows = rows(&snapshot);
     let finder = rows.iter().find(|row| row.id == "redis/features").unwrap();
     assert_eq!((finder.state.word(), finder.what.as_str()), ("fresh", "finds the nodes: 3 in 3 shards"));
+}
+
+#[test]
+fn a_discovery_says_what_it_lists_and_who_left_and_those_who_left_have_no_row() {
+    let mut world = World::new();
+    let page = subject("service/ranker@10.1.0.1:8000");
+    let other = subject("service/ranker@pod-7");
+    let list = |world: &mut World, targets: &[(&Subject, &str)]| {
+        let mut reading = Reading::new(subject("discovery/ranker"), world.now());
+        let targets = targets
+            .iter()
+            .map(|(subject, place)| Target { subject: (*subject).clone(), place: RemoteText::new(place) });
+        let found = RemoteText::new("A records of ranker.prod");
+        reading.events.push(Event::Targets(TargetList { found, targets: targets.collect() }));
+        world.take(&Input::Reading(reading));
+    };
+    list(&mut world, &[(&page, "10.1.0.1:8000"), (&other, "10.1.0.7:8000")]);
+    let mut answer = Reading::new(other.clone(), world.now());
+    answer.sample(&other, headwater_engine::metric::REQUESTS, Value::Counter(1.0));
+    world.take(&Input::Reading(answer));
+    world.run(1);
+    assert!(rows(&world.snapshot()).iter().any(|row| row.id == other.as_str()));
+    list(&mut world, &[(&page, "10.1.0.1:8000")]);
+    world.run(1);
+    let snapshot = world.snapshot();
+    let rows = rows(&snapshot);
+    assert!(!rows.iter().any(|row| row.id == other.as_str()));
+    let row = rows.iter().find(|row| row.id == "discovery/ranker").unwrap();
+    assert_eq!(row.state.word(), "fresh");
+    assert_eq!(
+        row.what,
+        "lists 1 target: A records of ranker.prod; left at 14:06:01 UTC: service/ranker@pod-7"
+    );
+    let story = story::lines("discovery/ranker", &snapshot);
+    let told: Vec<&str> = story.iter().map(|line| line.text()).collect();
+    assert!(told.contains(&"service/ranker@10.1.0.1:8000"), "{told:?}");
+    assert!(told.contains(&"left at 14:06:01 UTC: service/ranker@pod-7"), "{told:?}");
 }
 
 #[test]

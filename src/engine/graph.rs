@@ -47,7 +47,8 @@ pub struct Edge {
 }
 
 /// Kinds of subjects that are no component of a graph: ways between components, and what only tells of others.
-const OUTSIDE: &[Kind] = &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Probe, Kind::Log, Kind::Observer];
+const OUTSIDE: &[Kind] =
+    &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Discovery, Kind::Probe, Kind::Log, Kind::Observer];
 
 impl Graph {
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.

@@ -55,6 +55,7 @@ mod tests {
             dialects: vec![],
             unavailable: vec![],
             offers: vec![],
+            listed: None,
         }
     }
 

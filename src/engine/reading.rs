@@ -6,6 +6,7 @@ mod change;
 mod cluster_view;
 mod hot;
 mod key;
+mod target;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use key::{
     Expiries, ExpirySecond, ExpirySpan, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan,
     ScanState, SizeBin, ToCome,
 };
+pub use target::{Target, TargetList};
 
 use crate::histogram::Histogram;
 use crate::metric::MetricName;
@@ -156,6 +158,9 @@ pub enum Event {
     Calls(Vec<Call>),
     /// A deploy, a change of configuration, a flag: something that people did to a component.
     Change(Change),
+    /// The targets that a discovery lists, all of them: they replace what the same source told before, and who is no
+    /// longer among them has left.
+    Targets(TargetList),
     /// What was [`Event::Unavailable`] is there again.
     Available {
         /// The command or page, in the words that it was said to be missing with.

@@ -11,7 +11,7 @@ use crate::metric::{Metric, MetricName, REDIS_ANSWER_TIME};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
-    Topology,
+    Target, TargetList, Topology,
 };
 use crate::report::{Note, Report};
 use crate::settings::Settings;
@@ -280,6 +280,19 @@ pub struct SourceState {
     pub unavailable: Vec<(RemoteText, RemoteText)>,
     /// Which ways to find out about keys it offers; empty until it was asked.
     pub offers: Vec<MethodOffer>,
+    /// Of a discovery: which targets it lists, and which left.
+    pub listed: Option<Arc<Listed>>,
+}
+
+/// The targets that a discovery lists, and those that left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// The list as it was told last.
+    pub list: TargetList,
+    /// Since when it says this.
+    pub since: Moment,
+    /// Those that left and did not come back, with when, the last first.
+    pub left: Vec<(Moment, Target)>,
 }
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ pub enum Kind {
     Change,
     /// A source that tells who calls whom.
     Graph,
+    /// A source that tells which targets there are.
+    Discovery,
     /// A source that asks an address itself, as a caller would.
     Probe,
     /// A log that is followed.
@@ -65,6 +67,7 @@ pub const KINDS: &[(Kind, &str)] = &[
     (Kind::Edge, "edge"),
     (Kind::Change, "change"),
     (Kind::Graph, "graph"),
+    (Kind::Discovery, "discovery"),
     (Kind::Probe, "probe"),
     (Kind::Log, "log"),
     (Kind::Observer, "observer"),
@@ -76,10 +79,10 @@ impl Kind {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or("dependency", |(_, word)| word)
     }
 
-    /// Whether a source of this kind only tells what people did or who calls whom: it measures nothing, so its silence
-    /// hides no component, and what it told stays true.
+    /// Whether a source of this kind only tells what people did, who calls whom or which targets there are: it measures
+    /// nothing, so its silence hides no component, and what it told stays true.
     pub fn only_tells(self) -> bool {
-        matches!(self, Self::Change | Self::Graph)
+        matches!(self, Self::Change | Self::Graph | Self::Discovery)
     }
 
     /// Whether subjects of this kind name a source and no component: what it tells is about others.

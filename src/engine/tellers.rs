@@ -44,6 +44,9 @@ fn missing(state: Option<&SourceState>, teller: Option<&Teller>, now: Moment) ->
     let Some(last) = state.and_then(|state| state.last_data) else {
         return Some("it has not answered yet".to_owned());
     };
+    if state.and_then(|state| state.listed.as_ref()).is_some_and(|listed| listed.list.targets.is_empty()) {
+        return Some("it lists no target".to_owned());
+    }
     let fresh_for = teller?.every? * STALE_INTERVALS;
     (last < now - fresh_for).then(|| format!("it last answered at {} UTC", last.clock()))
 }
@@ -66,6 +69,7 @@ mod tests {
             dialects: vec![],
             unavailable: vec![],
             offers: vec![],
+            listed: None,
         }
     }
 

@@ -38,7 +38,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
         .or(sufferings.first());
     let verdicts = verdicts::of_all(scene, &suspects);
     let exonerated = verdicts::exonerated(scene, &verdicts);
-    let untold = [Kind::Change, Kind::Graph, Kind::Probe, Kind::Log]
+    let untold = [Kind::Change, Kind::Graph, Kind::Discovery, Kind::Probe, Kind::Log]
         .into_iter()
         .flat_map(|kind| tellers::untold(scene.settings, scene.world.sources(), kind, scene.now))
         .collect::<Vec<_>>();

@@ -3,6 +3,7 @@
 mod calls;
 
 mod loops_and_stages;
+mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,7 @@ use crate::{Moment, Snapshot, Subject};
 pub use calls::{flow_words, origin_words};
 
 pub use loops_and_stages::{loops, stages};
+pub use targets::{all_departures, departures, lists};
 
 /// Up to this age, in seconds, data goes without saying.
 const FRESH_S: f64 = 5.0;

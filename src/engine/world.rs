@@ -7,6 +7,7 @@ mod heard;
 mod keyspace;
 mod shapes;
 mod slow_log;
+mod targets;
 mod teller;
 
 use std::collections::BTreeMap;
@@ -71,6 +72,7 @@ impl World {
             dialects: vec![],
             unavailable: vec![],
             offers: vec![],
+            listed: None,
         });
         if let Some(fault) = reading.faults.first() {
             let since = match &state.fault {
@@ -180,6 +182,7 @@ impl World {
                 self.calls.insert(source.clone(), calls.clone());
             }
             Event::Change(change) => self.changes.take(source, change),
+            Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);

@@ -120,6 +120,7 @@ pub(crate) fn incident() -> Snapshot {
             dialects: vec![],
             unavailable: vec![("SLOWLOG".into(), "the ACL user may not".into())],
             offers: vec![],
+            listed: None,
         }]
         .into(),
         acts: [

@@ -4,8 +4,9 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
-    Layout, address, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys, loops,
-    names, notes, shape_words, span, stages, troubles, unavailable, unjudged, verdict_word,
+    Layout, address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of,
+    innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable, unjudged,
+    verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -53,6 +54,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     }
     verdicts(&mut out, report);
     out.blank();
+    for (row, line) in all_departures(snapshot).into_iter().enumerate() {
+        out.hang(if row == 0 { "left" } else { "" }, INDENT, &line);
+    }
     for (row, line) in unavailable(snapshot).into_iter().enumerate() {
         out.hang(if row == 0 { "not read" } else { "" }, INDENT, &line);
     }

@@ -21,6 +21,7 @@ fn no_change_is_only_said_when_every_source_of_changes_is_heard() {
         dialects: vec![],
         unavailable: vec![],
         offers: vec![],
+        listed: None,
     };
     let with = |sources: Vec<SourceState>| {
         let every = Some(Duration::from_secs(30));
