@@ -41,6 +41,7 @@ mod strip_bins;
 pub mod table;
 mod time_bins;
 mod title;
+mod ttft;
 mod unseen_redis;
 
 pub use action::Action;

@@ -11,6 +11,7 @@ use crate::keys::Keymap;
 use crate::palette::Palette;
 use crate::{
     cases, changes, gateway, graph, keyspace, overview, queue, rules, runbook, shards, slow_log, sources,
+    ttft,
 };
 
 /// One row of [`PANELS`].
@@ -38,6 +39,7 @@ pub static PANELS: &[PanelRow] = &[
     slow_log::ROW,
     keyspace::ROW,
     queue::ROW,
+    ttft::ROW,
     gateway::ROW,
     runbook::ROW,
     cases::ROW,

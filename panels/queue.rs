@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::sentences::draw_sentences;
+use crate::sentences::{draw_sentences, height_of};
 use crate::table::{Cell, Column, Table, Width, number, text};
 use crate::title;
 use row::{Line, rows};
@@ -96,7 +96,7 @@ impl Panel for Queue {
         }
         let below = if area.height >= WITH_AXIS { axis::ROWS + 1 } else { 0 };
         let said = self.said(&rows);
-        let told = if area.height >= WITH_TOLD { said_rows(&said, view, rest).min(3) } else { 0 };
+        let told = if area.height >= WITH_TOLD { height_of(&said, view, rest.width).min(3) } else { 0 };
         let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let all = rest.height.saturating_sub(below + told);
         let table = cut(&mut rest, wanted.min(all.max(2)));
@@ -163,14 +163,6 @@ impl Queue {
         }
         said
     }
-}
-
-/// The rows that sentences take.
-fn said_rows(said: &[(String, ColorRole)], view: &View<'_>, area: Rect) -> u16 {
-    let height = |text: &str| {
-        headwater_widgets::Hanging::new("", 0, text).glyphs(view.palette.glyphs).height(area.width)
-    };
-    said.iter().map(|(text, _)| height(text)).fold(0, u16::saturating_add)
 }
 
 /// Cuts so many rows off the top.

@@ -1,5 +1,7 @@
 //! Cells of equal length on the time axis.
 
+use std::time::Duration;
+
 use headwater_engine::Moment;
 use headwater_engine::metric::Bad;
 use headwater_engine::store::Trace;
@@ -35,6 +37,29 @@ impl TimeBins {
         };
         let reaching = LENGTHS.iter().map(bins).find(|bins| bins.first <= from);
         reaching.or(LENGTHS.last().map(bins)).unwrap_or(Self { first: until, length_ms: 1, count })
+    }
+
+    /// So many cells, all of which are over at `until`, none shorter than `least`, of the shortest length that reaches back
+    /// to `from`.
+    pub(crate) fn finished(from: Moment, until: Moment, count: usize, least: Duration) -> Self {
+        let least_ms = i64::try_from(least.as_millis()).unwrap_or(i64::MAX);
+        let bins = |length_ms: &i64| {
+            let end = until.0.div_euclid(*length_ms).saturating_mul(*length_ms);
+            let span = i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(*length_ms);
+            Self { first: Moment(end.saturating_sub(span)), length_ms: *length_ms, count }
+        };
+        let mut long = LENGTHS.iter().filter(|length_ms| **length_ms >= least_ms).map(bins);
+        let longest = LENGTHS.last().map(bins);
+        long.find(|bins| bins.first <= from).or(longest).unwrap_or(Self { first: until, length_ms: 1, count })
+    }
+
+    /// The first moments of all cells and the end of the last.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Moment> + '_ {
+        let edge = |place: usize| {
+            let place = i64::try_from(place).unwrap_or(i64::MAX);
+            Moment(self.first.0.saturating_add(place.saturating_mul(self.length_ms)))
+        };
+        (0..=self.count).map(edge)
     }
 
     /// The cell that holds a moment.
@@ -93,8 +118,6 @@ impl TimeBins {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use headwater_engine::Subject;
     use headwater_engine::metric::REDIS_MEMORY;
     use headwater_engine::reading::{Reading, Value};
@@ -112,6 +135,19 @@ mod tests {
         assert_eq!(TimeBins::covering(Moment(0), Moment(202_345), 30).length_ms, 10_000);
         assert_eq!(TimeBins::covering(Moment(0), Moment(i64::MAX), 30).length_ms, 600_000);
         assert_eq!(TimeBins::covering(Moment(0), Moment(9), 0).place(Moment(0)), None);
+    }
+
+    #[test]
+    fn finished_cells_end_before_the_moment_and_are_as_long_as_asked() {
+        let bins = |least, count| {
+            TimeBins::finished(Moment(100_000), Moment(202_345), count, Duration::from_secs(least))
+        };
+        assert_eq!(bins(1, 30), TimeBins { first: Moment(50_000), length_ms: 5_000, count: 30 });
+        assert_eq!(bins(10, 30), TimeBins { first: Moment(-100_000), length_ms: 10_000, count: 30 });
+        assert_eq!(bins(1, 4).length_ms, 30_000);
+        let edges: Vec<i64> = bins(10, 2).edges().map(|edge| edge.0).collect();
+        assert_eq!(edges, [60_000, 120_000, 180_000]);
+        assert_eq!(bins(9_999, 2).length_ms, 600_000);
     }
 
     #[test]

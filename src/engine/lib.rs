@@ -29,6 +29,7 @@ pub mod settings;
 pub mod signal;
 pub mod slot;
 pub mod snapshot;
+pub mod spread;
 pub mod store;
 pub mod subject;
 mod tellers;

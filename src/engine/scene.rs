@@ -17,6 +17,7 @@ use crate::metric::{
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
 use crate::settings::{Baselines, STALE_INTERVALS, Settings};
+use crate::spread::WIDENING;
 use crate::store::{Seen, Store};
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
@@ -30,9 +31,6 @@ const PRESENT_INTERVALS: u32 = 3;
 
 /// Above this our own loop is too late for our timings to mean anything.
 pub const LOOP_LAG_LIMIT: f64 = 0.05;
-
-/// Spans over which events are gathered until there are enough for a percentile.
-const WIDENING: &[u64] = &[3, 10, 30, 60, 300];
 
 /// One moment, as rules see it.
 #[derive(Debug)]

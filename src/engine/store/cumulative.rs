@@ -50,6 +50,11 @@ impl Scrapes {
     /// restarted in between or was not watched before, the first of its present run. `None` when there are no two scrapes
     /// of one run in between.
     pub fn gained(&self, from: Moment, to: Moment) -> Option<Histogram> {
+        self.gained_since(from, to).map(|(_, gained)| gained)
+    }
+
+    /// The same with the moment of the scrape from which on it was gained.
+    pub fn gained_since(&self, from: Moment, to: Moment) -> Option<(Moment, Histogram)> {
         let last = self.place_at(to)?;
         let end = self.get(last)?;
         let begun = self.partition_point(|scrape| scrape.run < end.run);
@@ -57,7 +62,8 @@ impl Scrapes {
         if first >= last {
             return None;
         }
-        end.histogram.since(&self.get(first)?.histogram)
+        let start = self.get(first)?;
+        Some((start.at, end.histogram.since(&start.histogram)?))
     }
 
     /// When the newest scrape at or before a moment was made.

@@ -1,0 +1,146 @@
+use std::sync::Arc;
+
+use headwater_engine::Snapshot;
+use headwater_engine::histogram::Histogram;
+use headwater_engine::metric::{PROBE_TTFT, TTFT};
+use headwater_engine::reading::{Input, Reading, Value};
+use headwater_widgets::Glyphs;
+
+use super::*;
+use crate::example::{Trouble, World, drawn, subject};
+use crate::palette::Palette;
+
+/// Bounds of the buckets that a common inference server has, in seconds.
+const BOUNDS: &[f64] = &[0.01, 0.02, 0.04, 0.08, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+fn shown(snapshot: &Snapshot, width: u16, height: u16) -> String {
+    let mut panel = (ROW.make)();
+    drawn(panel.as_mut(), snapshot, &Palette::mono(Glyphs::Ascii), width, height)
+}
+
+/// A page's cumulative histogram after so many events of 30 ms and so many of 3 s.
+fn page(bounds: &[f64], fast: f64, slow: f64) -> Value {
+    let below = |bound: &f64| {
+        if *bound < 0.03 {
+            0.0
+        } else if *bound < 3.0 {
+            fast
+        } else {
+            fast + slow
+        }
+    };
+    Value::Histogram(Arc::new(Histogram {
+        bounds: bounds.into(),
+        counts: bounds.iter().map(below).collect(),
+        count: fast + slow,
+        sum: Some(fast * 0.03 + slow * 3.0),
+    }))
+}
+
+/// Two instances of an inference server, one of which has a slow fifth in the last twenty of a hundred seconds, a third
+/// that keeps no buckets, and our own probe.
+fn told(restart: bool) -> Arc<Snapshot> {
+    let mut world = World::new();
+    let [well, ill, plain] =
+        ["service/llm@10.1.0.5:8000", "service/llm@10.1.0.6:8000", "service/old@10.1.0.7:8000"].map(subject);
+    let (mut fast, mut slow) = (0.0, 0.0);
+    for second in 0..100 {
+        world.run(1);
+        if restart && second == 70 {
+            (fast, slow) = (0.0, 0.0);
+        }
+        (fast, slow) = if second < 80 { (fast + 50.0, slow) } else { (fast + 40.0, slow + 10.0) };
+        for (of, bounds, slow) in [(&well, BOUNDS, 0.0), (&ill, BOUNDS, slow), (&plain, &[][..], 0.0)] {
+            let mut reading = Reading::new(of.clone(), world.now());
+            reading.sample(of, TTFT, page(bounds, fast, slow));
+            world.take(&Input::Reading(reading));
+        }
+        let mut probe = Reading::new(subject("probe/first"), world.now());
+        probe.sample(&well, PROBE_TTFT, Value::Gauge(0.9));
+        world.take(&Input::Reading(probe));
+    }
+    world.run(1);
+    world.snapshot()
+}
+
+#[test]
+fn the_slowest_instance_stands_first_with_its_buckets_over_time() {
+    insta::assert_snapshot!("160x48", shown(&told(false), 160, 48));
+    insta::assert_snapshot!("80x24", shown(&told(false), 80, 24));
+}
+
+#[test]
+fn what_was_before_a_restart_stays_on_the_map() {
+    let screen = shown(&told(true), 120, 40);
+    let fast = screen.lines().find(|line| line.starts_with("<= 40 ms")).expect("a row of the map");
+    let strip = fast.trim_end().chars().rev().take_while(|shade| "#+-. ".contains(*shade));
+    let cells: String = strip.collect::<Vec<_>>().into_iter().rev().collect();
+    assert!(cells.trim().len() >= 9, "the whole time is shown, not only that since the restart: {screen}");
+}
+
+#[test]
+fn the_past_shows_its_own_buckets() {
+    let snapshot = told(false);
+    let before = snapshot.back_to(snapshot.at - std::time::Duration::from_secs(25)).unwrap();
+    let screen = shown(&before, 120, 40);
+    assert!(!screen.contains("<= 5 s"), "nothing was slow then:\n{screen}");
+    assert!(shown(&snapshot, 120, 40).contains("<= 5 s"));
+}
+
+#[test]
+fn a_page_without_buckets_gives_a_mean_and_says_so() {
+    let snapshot = told(false);
+    let (palette, keys) = (Palette::mono(Glyphs::Ascii), crate::example::keys());
+    let view = crate::example::live(&snapshot, &palette, &keys);
+    let mut panel = (ROW.make)();
+    panel.open(&subject("queue/old@10.1.0.7:8000"));
+    let screen = drawn(panel.as_mut(), &snapshot, &palette, 100, 30);
+    for words in ["TTFT mean", "30 ms", "only a mean is known", "max 30 ms"] {
+        assert!(screen.contains(words), "no '{words}' in\n{screen}");
+    }
+    assert!(panel.copied(&view).is_some_and(|text| text.contains("mean 30 ms") && !text.contains("p99")));
+}
+
+#[test]
+fn a_probe_that_waits_much_longer_than_the_server_says_is_told() {
+    let snapshot = told(false);
+    let mut panel = (ROW.make)();
+    panel.open(&subject("service/llm@10.1.0.5:8000"));
+    let screen = drawn(panel.as_mut(), &snapshot, &Palette::mono(Glyphs::Ascii), 140, 40);
+    assert!(screen.contains("our probe waited 900 ms"), "{screen}");
+    assert!(screen.contains("lost before the server"), "{screen}");
+}
+
+#[test]
+fn an_engine_without_a_first_token_is_named_as_what_it_is() {
+    let mut world = World::new();
+    world.run(30);
+    let screen = shown(&world.snapshot(), 100, 30);
+    let slow = shown(&World::after(Trouble::FullLink, 20), 100, 30);
+    assert!(
+        slow.contains("<= 3 s") && slow.contains(" %! "),
+        "what is slower than the objective is marked: {slow}"
+    );
+    assert!(screen.contains("request") && screen.contains("tells no time to the first token"), "{screen}");
+    assert!(shown(&World::after(Trouble::Nothing, 5), 80, 10).contains("no page tells how long"));
+}
+
+#[test]
+fn any_size_will_do() {
+    let snapshot = told(false);
+    for (width, height) in [(0, 0), (1, 1), (3, 40), (200, 1), (12, 12), (25, 9), (80, 24), (300, 90)] {
+        shown(&snapshot, width, height);
+    }
+}
+
+#[test]
+fn rows_are_sorted_filtered_and_copied() {
+    let snapshot = told(false);
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), crate::example::keys());
+    let view = crate::example::live(&snapshot, &palette, &keys);
+    let mut panel = (ROW.make)();
+    assert_eq!(panel.act(Action::Sort, &view), Outcome::Done);
+    assert!(panel.fields().iter().any(|field| field.name == "p99"));
+    let first = panel.copied(&view).expect("a row");
+    assert!(first.contains("p99") && first.contains("TTFT"), "{first}");
+}
