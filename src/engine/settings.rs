@@ -191,13 +191,18 @@ impl Settings {
         own.unwrap_or_default().max(self.interval) * STALE_INTERVALS
     }
 
-    /// Whether any configured source could show a symptom: a service, a gateway or a client, or whatever tells a
-    /// declared symptom.
-    pub fn has_symptom_source(&self) -> bool {
-        let tells = |component: &Component| {
-            matches!(component.subject.kind(), Kind::Service | Kind::Gateway | Kind::Client)
-                || self.symptoms.iter().any(|symptom| symptom.subject == component.subject)
-        };
+    /// The components with a source that are of a kind that shows symptoms: services, gateways and clients.
+    pub fn symptom_sources(&self) -> impl Iterator<Item = &Component> {
+        let shows = |kind| matches!(kind, Kind::Service | Kind::Gateway | Kind::Client);
+        self.components
+            .iter()
+            .filter(move |component| component.has_source && shows(component.subject.kind()))
+    }
+
+    /// Whether a source of some component tells a declared symptom.
+    pub fn has_declared_symptom_source(&self) -> bool {
+        let tells =
+            |component: &Component| self.symptoms.iter().any(|symptom| symptom.subject == component.subject);
         self.components.iter().any(|component| component.has_source && tells(component))
     }
 }

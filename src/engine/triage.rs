@@ -131,7 +131,14 @@ fn sees_symptoms(scene: &Scene<'_>) -> bool {
 /// Whether there is a source that should show what callers see, be it silent.
 fn has_symptom_source(scene: &Scene<'_>) -> bool {
     let shows = |kind| matches!(kind, Kind::Service | Kind::Gateway | Kind::Client);
-    scene.settings.has_symptom_source() || scene.world.sources().any(|state| shows(state.source.kind()))
+    // The page of an exporter is asked as if it were a service, and shows nobody's requests.
+    let is_one = |component: &Subject| !scene.world.tells_only_of_others(component);
+    scene.settings.has_declared_symptom_source()
+        || scene.settings.symptom_sources().any(|component| is_one(&component.subject))
+        || scene
+            .world
+            .sources()
+            .any(|state| shows(state.source.kind()) && is_one(&state.source.component_of()))
 }
 
 fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec<Unjudged> {

@@ -140,6 +140,10 @@ mod tests {
         let told = report(&gpus, 5);
         assert_eq!(judged(&told), ["gpu/host-a:0", "gpu/host-a:1"]);
         assert_eq!(told.conclusion, Conclusion::Clear);
+        // It was asked as if it were a service, and is no source of what callers see.
+        assert_eq!(told.shape.sentence, "no source shows what callers see");
+        let silent = report(&[("service/p@h:1", QUEUE_WAITING)], 5);
+        assert_eq!(silent.shape.sentence, "the source that shows what callers see gives no data");
     }
 
     #[test]
