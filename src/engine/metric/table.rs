@@ -155,7 +155,7 @@ metrics! {
     UPSTREAM_EJECTED "gateway.upstream.ejected" Gauge Count High "members of an upstream (part = upstream) that are taken out, 1 or 0 where the upstream is one address"
     UPSTREAM_EJECTIONS "gateway.upstream.ejections" Counter PerSecond High "times that members of an upstream (part = upstream) were taken out"
     UPSTREAM_PANIC "gateway.upstream.panic" Counter PerSecond High "requests that were spread over all members of an upstream (part = upstream), sick ones too, because too few are healthy"
-    UPSTREAM_READY "gateway.upstream.ready" Gauge Ratio Low "1 where the last readiness check of an upstream (part = upstream) went well"
+    UPSTREAM_READY "gateway.upstream.ready" Gauge Ratio Low "1 where the last readiness check of an upstream (part = upstream) went well; of one with several members, the share of those with whom it did"
 
     // What Headwater's own probes of an address see.
     PROBE_TIME "probe.duration" Gauge Seconds High "time of one phase of our own request (part = dns, connect, tls, first_byte or total)"
@@ -198,6 +198,7 @@ metrics! {
     GPU_CLOCK "gpu.clock.sm" Gauge Hertz Low "clock of the multiprocessors"
     GPU_THROTTLED "gpu.throttled" Counter Ratio High "share of time slowed down for one reason (part = reason)"
     GPU_XID "gpu.xid" Gauge Count High "code of the last XID event, 0 when there was none"
+    GPU_XIDS "gpu.xid.events" Gauge Count High "XID events of late (part = code), within the window that the exporter keeps"
     GPU_ECC "gpu.ecc.errors" Counter PerSecond High "memory errors of one kind (part = corrected or uncorrected)"
     GPU_REMAP "gpu.rows.remap_failed" Gauge Ratio High "1 where a bad memory row could not be replaced"
     GPU_PCIE_REPLAYS "gpu.pcie.replays" Counter PerSecond High "transfers over PCIe that were repeated"

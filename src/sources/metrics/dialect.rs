@@ -167,6 +167,8 @@ pub enum Aggregate {
     Max,
     /// The last of the page counts.
     Last,
+    /// How many series there are, whatever their values: cores, of which each has a series of its own.
+    Count,
 }
 
 /// A sample page of a dialect.

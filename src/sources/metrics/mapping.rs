@@ -12,7 +12,7 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use super::dialect::{Asked, Dialect, Dialects, Field, PartName, Pattern, Row, SubjectRole, key_of};
+use super::dialect::{Asked, Dialect, Dialects, Field, Naming, PartName, Pattern, Row, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
 
 pub use explain::{Explanation, explain};
@@ -133,6 +133,19 @@ impl<'p, 'a> Page<'p, 'a> {
             by_key.entry(key.clone()).or_default().push(family);
         }
         Self { exposition, samples, keys, by_key }
+    }
+
+    /// The labels of the series of a family, each by what the label that `naming` joins by says; of several with one
+    /// value the first counts.
+    fn labels_by_joint<'s>(&'s self, family: &Pattern, naming: &Naming) -> HashMap<&'s str, &'s [Label<'a>]> {
+        let mut found = HashMap::new();
+        for at in self.matching(family).first().into_iter().flat_map(|family| &self.samples[*family]) {
+            let labels = self.exposition.labels(&self.exposition.samples[*at as usize]);
+            if let Some(joint) = naming.joint(labels) {
+                found.entry(joint).or_insert(labels);
+            }
+        }
+        found
     }
 
     /// The families with samples that a pattern fits, in the order of the page.

@@ -28,12 +28,16 @@ pub(in crate::sources::metrics) struct Asked {
 #[serde(deny_unknown_fields)]
 pub(in crate::sources::metrics) struct NamingEntry {
     /// The name: text in which `{label|other_label}` stands for a label's value, `{@name}` for the name of the
-    /// configured component where it is of this role's kind, `{@host}` for the host that was asked.
+    /// configured component where it is of this role's kind, `{@host}` for the host that was asked. What stands in
+    /// brackets is left out where a place in it stays empty.
     name: Option<String>,
     /// The address of an instance, written as the name is; none where the subject is no instance.
     instance: Option<String>,
     /// A family whose first series has the labels, where the series themselves do not name the subject.
     from: Option<String>,
+    /// The label by which a series finds the one of `from` that names its subject; the first names all otherwise. A
+    /// series that finds none has to name its subject itself.
+    joined_by: Option<String>,
     /// Of a way: the label that names the caller.
     caller: Option<String>,
     /// Of a way: the label that names the callee.
@@ -50,8 +54,9 @@ pub(in crate::sources::metrics) struct NamingEntry {
 pub(in crate::sources::metrics) struct Naming {
     kind: Kind,
     by: By,
-    /// The family whose first series has the labels.
+    /// The family whose series have the labels.
     pub(in crate::sources::metrics) from: Option<super::Pattern>,
+    joined_by: Option<String>,
 }
 
 #[derive(Debug)]
@@ -80,11 +85,30 @@ impl NamingEntry {
                 return Err(wrong(file, "subject", kind.word(), fix));
             }
         };
-        Ok(Naming { kind, by, from: self.from.as_deref().map(super::Pattern::family) })
+        if let (Some(label), None) = (&self.joined_by, &self.from) {
+            return Err(wrong(
+                file,
+                "joined_by",
+                label,
+                "stands without 'from': name the family with the labels",
+            ));
+        }
+        let from = self.from.as_deref().map(super::Pattern::family);
+        Ok(Naming { kind, by, from, joined_by: self.joined_by })
     }
 }
 
 impl Naming {
+    /// Whether each series finds the labels of its own subject elsewhere.
+    pub(in crate::sources::metrics) fn is_joined(&self) -> bool {
+        self.joined_by.is_some()
+    }
+
+    /// The value by which a series and the one that names its subject find each other.
+    pub(in crate::sources::metrics) fn joint<'p>(&self, labels: &'p [Label<'_>]) -> Option<&'p str> {
+        Labels::one(labels, self.joined_by.as_deref()?).filter(|value| !value.is_empty())
+    }
+
     /// The subject that a series is about; `None` where a label is missing or empty.
     pub(in crate::sources::metrics) fn subject(
         &self,
@@ -146,7 +170,7 @@ impl PartName {
     }
 }
 
-/// A text with places for values: `{Hostname|hostname|@host}:{gpu}`.
+/// A text with places for values, and optional parts: `{Hostname|hostname|@host}:{gpu}[-mig-{GPU_I_ID}]`.
 #[derive(Debug)]
 pub(in crate::sources::metrics) struct Template(Vec<Piece>);
 
@@ -155,18 +179,21 @@ enum Piece {
     Text(String),
     /// The first of these that is there and not empty.
     Place(Vec<String>),
+    /// Left out where a place in it stays empty.
+    Optional(Template),
 }
 
 impl Template {
     fn new(text: &str) -> Self {
         let mut pieces = vec![];
-        for (number, piece) in text.split('{').enumerate() {
-            let (place, text) = if number == 0 { (None, piece) } else { split_place(piece) };
-            pieces.extend(place.map(|place| Piece::Place(place.split('|').map(str::to_owned).collect())));
-            if !text.is_empty() {
-                pieces.push(Piece::Text(text.to_owned()));
-            }
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('[') {
+            let (inside, tail) = after.split_once(']').unwrap_or((after, ""));
+            pieces.extend(plain_pieces(before));
+            pieces.push(Piece::Optional(Self(plain_pieces(inside))));
+            rest = tail;
         }
+        pieces.extend(plain_pieces(rest));
         Self(pieces)
     }
 
@@ -184,10 +211,25 @@ impl Template {
                 Piece::Place(names) => {
                     filled.push_str(names.iter().filter_map(value).find(|value| !value.trim().is_empty())?);
                 }
+                Piece::Optional(part) => {
+                    filled.push_str(&part.fill(labels, asked, kind).unwrap_or_default());
+                }
             }
         }
         Some(filled)
     }
+}
+
+fn plain_pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = vec![];
+    for (number, piece) in text.split('{').enumerate() {
+        let (place, text) = if number == 0 { (None, piece) } else { split_place(piece) };
+        pieces.extend(place.map(|place| Piece::Place(place.split('|').map(str::to_owned).collect())));
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+    }
+    pieces
 }
 
 fn split_place(piece: &str) -> (Option<&str>, &str) {

@@ -1,6 +1,7 @@
 //! The numbers that one row takes from one family.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use headwater_engine::Subject;
@@ -38,17 +39,13 @@ pub(super) fn collect(
     asked: &Asked,
 ) -> Collected {
     let naming = dialect.names.get(&row.role);
-    let elsewhere = naming.and_then(|naming| naming.from.as_ref());
-    let mut collector = Collector {
-        dialect,
-        row,
-        asked,
-        naming,
-        named_by: elsewhere.map(|family| page.first_labels(family)),
-        series: vec![],
-        subjects: 0,
-        left_out: 0,
+    let named_by = match naming.and_then(|naming| Some((naming, naming.from.as_ref()?))) {
+        None => NamedBy::Itself,
+        Some((naming, family)) if naming.is_joined() => NamedBy::Joint(page.labels_by_joint(family, naming)),
+        Some((_, family)) => NamedBy::First(page.first_labels(family)),
     };
+    let mut collector =
+        Collector { dialect, row, asked, naming, named_by, series: vec![], subjects: 0, left_out: 0 };
     for (labels, number) in numbers(page, family, row) {
         match number {
             Number::One(value) => collector.number(labels, value),
@@ -69,13 +66,22 @@ enum Fit {
     Foreign,
 }
 
+/// Whose labels name the subject of a series.
+enum NamedBy<'d> {
+    /// Its own.
+    Itself,
+    /// Those of one series for all.
+    First(&'d [Label<'d>]),
+    /// Those of the series of another family that says the same where both are joined.
+    Joint(HashMap<&'d str, &'d [Label<'d>]>),
+}
+
 struct Collector<'d> {
     dialect: &'d Dialect,
     row: &'d Row,
     asked: &'d Asked,
     naming: Option<&'d Naming>,
-    /// The labels that name the subject of every series, where those of the series do not.
-    named_by: Option<&'d [Label<'d>]>,
+    named_by: NamedBy<'d>,
     series: Vec<Taken<Option<Value>>>,
     /// How many subjects the series are about.
     subjects: usize,
@@ -97,7 +103,7 @@ impl Collector<'_> {
             }
             Fit::Other | Fit::Foreign => return,
         }
-        let value = value * self.row.scale;
+        let value = if aggregate == Aggregate::Count { 1.0 } else { value } * self.row.scale;
         match self.slot(labels) {
             None => {}
             Some(empty @ None) => {
@@ -105,7 +111,7 @@ impl Collector<'_> {
             }
             Some(Some(Value::Counter(known) | Value::Gauge(known))) => {
                 *known = match aggregate {
-                    Aggregate::Sum => *known + value,
+                    Aggregate::Sum | Aggregate::Count => *known + value,
                     Aggregate::Max => known.max(value),
                     Aggregate::Last => value,
                 };
@@ -151,7 +157,16 @@ impl Collector<'_> {
     /// The place for a series' subject and part: `None` beyond the limits, `Some(None)` when it is new.
     fn slot(&mut self, labels: &[Label<'_>]) -> Option<&mut Option<Value>> {
         let subject = match self.naming {
-            Some(naming) => Some(naming.subject(self.named_by.unwrap_or(labels), self.asked)?),
+            Some(naming) => {
+                let naming_labels = match &self.named_by {
+                    NamedBy::Itself => labels,
+                    NamedBy::First(first) => first,
+                    NamedBy::Joint(by) => {
+                        naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels)
+                    }
+                };
+                Some(naming.subject(naming_labels, self.asked)?)
+            }
             None => None,
         };
         let part = self.row.part.as_ref().and_then(|name| name.of(labels, self.asked));
