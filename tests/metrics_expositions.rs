@@ -193,6 +193,28 @@ fn each_bad_line_is_named_and_the_rest_is_kept() {
 }
 
 #[test]
+fn a_page_of_nothing_but_names_stays_small() {
+    let text: String = (0..70_000).map(|number| format!("n{number} 1\n")).collect();
+    let typed: String = (0..70_000).map(|number| format!("# TYPE n{number} gauge\n")).collect();
+    let page = decode(text.as_bytes(), None);
+    assert_eq!((page.samples.len(), page.problems.lost), (65_536, 70_000 - 65_536));
+    assert_eq!(page.problems.first_lost().unwrap().line, 65_537);
+    // A name that is known is still read.
+    let page = decode(format!("{text}n7 2\n").as_bytes(), None).samples.len();
+    assert_eq!(page, 65_537);
+    let page = decode(typed.as_bytes(), None);
+    assert_eq!((page.families.len(), page.problems.lost), (65_536, 70_000 - 65_536));
+}
+
+#[test]
+fn a_page_of_very_many_lines_is_read_up_to_a_limit() {
+    let page = "a 1\n".repeat(2_000_010);
+    let page = decode(page.as_bytes(), None);
+    assert_eq!((page.samples.len(), page.problems.lost, page.lines), (2_000_000, 10, 2_000_010));
+    assert_eq!(page.problems.first_lost().unwrap().line, 2_000_001);
+}
+
+#[test]
 fn histograms_are_put_together_whatever_the_order() {
     let text = "h_count{m=\"a\"} 9\n\
                 h_bucket{le=\"+Inf\",m=\"a\"} 9\n\

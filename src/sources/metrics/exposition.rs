@@ -19,6 +19,20 @@ pub use family::{Family, FamilyKind, Role};
 pub use histogram::HistogramSeries;
 pub use problem::{Problem, Problems};
 
+/// The most names of samples, and of families, that one page may have: no server has a hundredth of it, and each costs
+/// a hundred times as much memory as a line of a known name.
+const MOST_NAMES: usize = 65_536;
+
+/// The most samples that are kept of one page; the longest page that is fetched has 300 000 where its lines are of the
+/// usual length.
+const MOST_SAMPLES: usize = 2_000_000;
+
+/// The most labels that are kept of one page, in all its samples.
+const MOST_LABELS: usize = 4_000_000;
+
+const TOO_MANY_SAMPLES: &str = "there are more than 2000000 samples, or 4000000 labels of them";
+const TOO_MANY_NAMES: &str = "there are more than 65536 metric names";
+
 /// How a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -234,6 +248,9 @@ impl<'a> Reader<'a> {
             return;
         }
         match line::metadata(text, strict) {
+            Ok(Some(_)) if self.page.families.len() >= MOST_NAMES => {
+                self.page.problems.lost(number, TOO_MANY_NAMES);
+            }
             Ok(Some((keyword, name, rest))) => {
                 let family = self.family_of(name.clone());
                 let known = &mut self.page.families[family as usize];
@@ -265,9 +282,15 @@ impl<'a> Reader<'a> {
     fn sample(&mut self, cursor: &mut line::Cursor<'a>) {
         let number = self.page.lines;
         let start = self.page.labels.len();
+        if self.page.samples.len() >= MOST_SAMPLES || start >= MOST_LABELS {
+            return self.page.problems.lost(number, TOO_MANY_SAMPLES);
+        }
         match cursor.sample(&mut self.page.labels) {
             Ok(parsed) => {
-                let name = self.name_of(parsed.name);
+                let Some(name) = self.name_of(parsed.name) else {
+                    self.page.labels.truncate(start);
+                    return self.page.problems.lost(number, TOO_MANY_NAMES);
+                };
                 self.names_mut(name).has_le |= parsed.has_le;
                 let labels = Span { start: start as u32, end: parsed.labels_end as u32 };
                 let sample =
@@ -297,17 +320,24 @@ impl<'a> Reader<'a> {
         &mut self.page.names[name as usize]
     }
 
-    fn name_of(&mut self, name: Cow<'a, str>) -> u32 {
+    /// The place of a name; `None` when there are too many.
+    fn name_of(&mut self, name: Cow<'a, str>) -> Option<u32> {
         // Lines of one family stand together, so the name is nearly always the one before.
         if self.page.names.get(self.last_name as usize).is_some_and(|last| last.text == name) {
-            return self.last_name;
+            return Some(self.last_name);
         }
         let names = &mut self.page.names;
-        self.last_name = *self.name_index.entry(name.clone()).or_insert_with(|| {
-            names.push(SampleName { text: name, family: u32::MAX, role: Role::Plain, has_le: false });
-            (names.len() - 1) as u32
-        });
-        self.last_name
+        self.last_name = match self.name_index.get(&name) {
+            Some(known) => *known,
+            None if names.len() >= MOST_NAMES => return None,
+            None => {
+                let place = names.len() as u32;
+                self.name_index.insert(name.clone(), place);
+                names.push(SampleName { text: name, family: u32::MAX, role: Role::Plain, has_le: false });
+                place
+            }
+        };
+        Some(self.last_name)
     }
 
     fn family_of(&mut self, name: Cow<'a, str>) -> u32 {

@@ -3,21 +3,31 @@
 //! A broken rule is reported with the line that breaks it; the sample is used all the same, since a value that
 //! reached us is worth more in an incident than a formality.
 
-use std::collections::{HashMap, HashSet};
+mod groups;
+
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use self::groups::Groups;
 use super::line::{Keyword, number};
 use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
 
 /// Checks a whole page and adds what it finds to the page's problems.
 pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
     let mut found = Problems::default();
-    let mut checker = Checker { page, found: &mut found, names: HashSet::default(), block: None };
+    let mut checker = Checker {
+        page,
+        found: &mut found,
+        families: HashMap::with_capacity_and_hasher(page.families.len(), RandomState::default()),
+        spare: Groups::default(),
+        name: String::new(),
+        block: None,
+    };
     let (mut metadata, mut samples) =
         (metadata.iter().peekable(), page.samples.iter().enumerate().peekable());
-    let exemplars: HashSet<usize, RandomState> =
-        page.exemplars.iter().map(|exemplar| exemplar.sample).collect();
+    // In the order of the page, as the samples are.
+    let mut exemplars = page.exemplars.iter().map(|exemplar| exemplar.sample).peekable();
     loop {
         let is_metadata = match (metadata.peek(), samples.peek()) {
             (Some(meta), Some((_, sample))) => meta.line < sample.line,
@@ -28,7 +38,7 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
             checker.metadata(metadata.next().expect("peeked"));
         } else {
             let (at, sample) = samples.next().expect("peeked");
-            checker.sample(sample, exemplars.contains(&at));
+            checker.sample(sample, exemplars.next_if_eq(&at).is_some());
         }
     }
     checker.close();
@@ -36,8 +46,6 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
         page.problems.breach(problem.line, problem.reason);
     }
 }
-
-type Key<'p> = Vec<(&'p str, &'p str)>;
 
 /// The lines of one family, which must stand together.
 struct Block<'p> {
@@ -48,7 +56,7 @@ struct Block<'p> {
     unit: Option<&'p str>,
     /// The samples, each with the number of its label set.
     samples: Vec<(&'p Sample, usize)>,
-    groups: HashMap<Key<'p>, usize, RandomState>,
+    groups: Groups<'p>,
     last: Option<Last<'p>>,
 }
 
@@ -60,16 +68,22 @@ struct Last<'p> {
     timestamp: Option<f64>,
 }
 
-struct Checker<'p, 'a> {
-    page: &'p Exposition<'a>,
+struct Checker<'p> {
+    page: &'p Exposition<'p>,
     found: &'p mut Problems,
-    names: HashSet<String, RandomState>,
+    /// The families so far with their types.
+    families: HashMap<&'p str, FamilyKind, RandomState>,
+    /// The memory of the block before, for the next.
+    spare: Groups<'p>,
+    /// Room for a name that is put together.
+    name: String,
     block: Option<Block<'p>>,
 }
 
-impl<'p> Checker<'p, '_> {
+impl<'p> Checker<'p> {
     fn open(&mut self, name: &'p str, line: u32) -> &mut Block<'p> {
         self.close();
+        let groups = std::mem::take(&mut self.spare);
         self.block.insert(Block {
             name,
             line,
@@ -77,7 +91,7 @@ impl<'p> Checker<'p, '_> {
             has_help: false,
             unit: None,
             samples: vec![],
-            groups: HashMap::default(),
+            groups,
             last: None,
         })
     }
@@ -132,10 +146,12 @@ impl<'p> Checker<'p, '_> {
                     .filter(|l| l.name != part)
                     .eq(last.labels.iter().filter(|l| l.name != last.part))
         });
-        let known = block.groups.len();
+        let known = block.groups.count;
         let group = match &block.last {
             Some(last) if is_same_group => last.group,
-            _ => *block.groups.entry(group_key(labels, kind, part)).or_insert(known),
+            // Those of an info cannot be told apart.
+            _ if kind == FamilyKind::Info => block.groups.number(&[], part),
+            _ => block.groups.number(labels, part),
         };
         match &block.last {
             Some(last) if last.group == group => {
@@ -157,17 +173,9 @@ impl<'p> Checker<'p, '_> {
     }
 
     fn close(&mut self) {
-        let Some(block) = self.block.take() else { return };
+        let Some(mut block) = self.block.take() else { return };
         let kind = block.kind.unwrap_or(FamilyKind::Untyped);
-        let mut suffixes: Vec<&str> = kind.suffixes().iter().map(|(suffix, _)| *suffix).collect();
-        if !suffixes.contains(&"") {
-            suffixes.push("");
-        }
-        let mut is_clash = false;
-        for suffix in suffixes {
-            is_clash |= !self.names.insert(format!("{}{suffix}", block.name));
-        }
-        if is_clash {
+        if self.clashes(block.name, kind) {
             self.found
                 .breach(block.line, "the family stands twice, or its name clashes with another's sample");
         }
@@ -182,6 +190,25 @@ impl<'p> Checker<'p, '_> {
         if matches!(kind, FamilyKind::Histogram | FamilyKind::GaugeHistogram) {
             self.buckets(&block);
         }
+        block.groups.clear();
+        self.spare = block.groups;
+    }
+
+    /// Adds a family; whether one of its possible names, the bare one and those with a suffix, is another's.
+    fn clashes(&mut self, name: &'p str, kind: FamilyKind) -> bool {
+        let has = |kind: FamilyKind, suffix: &str| kind.suffixes().iter().any(|(known, _)| *known == suffix);
+        let is_longer_of = || {
+            let (base, _) = name.rsplit_once('_')?;
+            self.families.get(base).filter(|of_base| has(**of_base, &name[base.len()..]))
+        };
+        let mut is_clash = is_longer_of().is_some();
+        for (suffix, _) in kind.suffixes().iter().filter(|(suffix, _)| !suffix.is_empty()) {
+            self.name.clear();
+            self.name.push_str(name);
+            self.name.push_str(suffix);
+            is_clash |= self.families.contains_key(self.name.as_str());
+        }
+        self.families.insert(name, kind).is_some() || is_clash
     }
 
     /// Checks the buckets of each label set, and that its `_sum` and `_count` agree with them.
@@ -225,17 +252,6 @@ fn part_label<'p>(kind: FamilyKind, suffix: &str, family: &'p str) -> &'p str {
     }
 }
 
-/// The labels that tell the groups of a family apart; those of an info cannot be told apart.
-fn group_key<'p>(labels: &'p [Label<'_>], kind: FamilyKind, part: &str) -> Key<'p> {
-    if kind == FamilyKind::Info {
-        return vec![];
-    }
-    let mut key: Key<'_> =
-        labels.iter().filter(|label| label.name != part).map(|label| (&*label.name, &*label.value)).collect();
-    key.sort_unstable();
-    key
-}
-
 /// The rules for one sample's value and labels, each with whether it is broken.
 fn value_rules(
     page: &Exposition<'_>,
@@ -251,15 +267,14 @@ fn value_rules(
     let is_quantile = kind == Summary && suffix.is_empty();
     let counts = matches!(suffix, "_total" | "_sum" | "_count" | "_bucket" | "_gcount");
     let is_whole = matches!(suffix, "_bucket" | "_count" | "_gcount");
-    let le = page.label(sample, "le");
+    let is_bucket = is_histogram && suffix == "_bucket";
+    let le = if is_bucket { page.label(sample, "le") } else { None };
     let bound = le.and_then(number).filter(|bound| !bound.is_nan());
-    let quantile = page.label(sample, "quantile").and_then(number);
-    let may_have_exemplar = (is_histogram && suffix == "_bucket") || (kind == Counter && suffix == "_total");
+    let quantile = if is_quantile { page.label(sample, "quantile").and_then(number) } else { None };
+    let may_have_exemplar = is_bucket || (kind == Counter && suffix == "_total");
     [
         (
-            is_histogram
-                && suffix == "_bucket"
-                && !bound.is_some_and(|b| b != f64::INFINITY || le == Some("+Inf")),
+            is_bucket && !bound.is_some_and(|b| b != f64::INFINITY || le == Some("+Inf")),
             "a bucket needs a label le with a number or +Inf",
         ),
         (
