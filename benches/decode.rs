@@ -1,7 +1,8 @@
 //! How fast a page is decoded, beside `prometheus-parse` on the same bytes, with the values compared first.
 //!
 //! Criterion times each decoder; the table at the end pairs them run by run in processor time, since only a ratio
-//! of neighbours means something on a machine that does other work too.
+//! of neighbours means something on a machine that does other work too. A second table shows whether pages of every
+//! size cost the same a byte, in time and in memory, and a third what pages cost that were made to cost much.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use headwater::sources::metrics::exposition::decode;
+use headwater::sources::metrics::fetch::LONGEST_PAGE;
 use headwater_test_support::oracle;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -21,6 +23,9 @@ const REAL: &[&str] = &[
     "tgi-1-v3-generated.prom",
     "odd-4-openmetrics-alltypes.prom",
 ];
+
+/// Bytes of a generated page for each route, about.
+const BYTES_A_ROUTE: usize = 1_690;
 
 /// Rounds of the table; each times both decoders back to back.
 const ROUNDS: usize = 31;
@@ -45,6 +50,102 @@ fn main() {
     group.finish();
     criterion.final_summary();
     table(&pages).expect("the table can be printed");
+    growth().expect("the table can be printed");
+    malice().expect("the table can be printed");
+}
+
+/// Sizes of pages, in MB; beyond 32 MiB no page is fetched, and the last is there to show that nothing bends.
+const SIZES: &[usize] = &[1, 4, 16, 32, 100];
+
+/// Rounds for a page of such a size.
+const LARGE_ROUNDS: usize = 5;
+
+fn growth() -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "\n| MB | samples | headwater MB/s | prometheus-parse MB/s | ratio median | memory beside the page, bytes a byte |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|")?;
+    for megabytes in SIZES {
+        let text = generated(megabytes * 1_000_000 / BYTES_A_ROUTE);
+        let mut rounds: Vec<(f64, f64)> = (0..LARGE_ROUNDS)
+            .map(|_| {
+                let mine = time(1, || decode(black_box(text.as_bytes()), None).samples.len());
+                (mine, time(1, || oracle::parse(black_box(&text)).samples.len()))
+            })
+            .collect();
+        rounds.sort_by(|(a, b), (c, d)| (b / a).total_cmp(&(d / c)));
+        let (mine, theirs) = rounds[LARGE_ROUNDS / 2];
+        let speed = |seconds: f64| text.len() as f64 / seconds / 1e6;
+        let (samples, memory) = remembered(&text);
+        writeln!(
+            out,
+            "| {:.1} | {samples} | {:.0} | {:.0} | {:.1} | {memory} |",
+            text.len() as f64 / 1e6,
+            speed(mine),
+            speed(theirs),
+            theirs / mine
+        )?;
+    }
+    Ok(())
+}
+
+/// Pages of the greatest length that is fetched, made of what costs most a byte.
+fn malice() -> std::io::Result<()> {
+    let labels: String = (0..256).map(|number| format!("{}=\"\",", short(number))).collect();
+    let numbered = |line: fn(usize) -> String| {
+        let lines = (0..).map(line).scan(0, |length, line| {
+            *length += line.len();
+            (*length <= LONGEST_PAGE).then_some(line)
+        });
+        lines.collect::<String>()
+    };
+    let pages = [
+        ("the shortest lines", "a 1\n".repeat(LONGEST_PAGE / 4)),
+        ("one empty label a line", "a{a=\"\"} 1\n".repeat(LONGEST_PAGE / 10)),
+        ("256 empty labels a line", format!("a{{{labels}}} 1\n").repeat(LONGEST_PAGE / (labels.len() + 6))),
+        ("each line another name", numbered(|number| format!("a{number} 1\n"))),
+        ("each line another TYPE", numbered(|number| format!("# TYPE a{number} gauge\n"))),
+        ("each line wrong", "!\n".repeat(LONGEST_PAGE / 2)),
+        (
+            "a backslash at every second byte",
+            format!("a{{a=\"{}\"}} 1\n", "\\n".repeat(LONGEST_PAGE / 2 - 8)),
+        ),
+    ];
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n| 32 MiB of | samples | headwater MB/s | memory beside the page, bytes a byte |")?;
+    writeln!(out, "|---|---|---|---|")?;
+    for (name, text) in pages {
+        let mine = time(1, || decode(black_box(text.as_bytes()), None).samples.len());
+        let (samples, memory) = remembered(&text);
+        writeln!(out, "| {name} | {samples} | {:.0} | {memory} |", text.len() as f64 / mine / 1e6)?;
+    }
+    Ok(())
+}
+
+/// A label name of one or two letters.
+fn short(number: u32) -> String {
+    let letter = |number| char::from_u32(u32::from('a') + number).expect("it is a letter");
+    match number {
+        0..26 => letter(number).to_string(),
+        _ => format!("{}{}", letter(number / 26), letter(number % 26)),
+    }
+}
+
+/// Samples of a page, and the resident memory at its highest while it was decoded, beyond what was there, per byte.
+fn remembered(text: &str) -> (usize, String) {
+    let of_status = |key: &str| -> Option<f64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
+    };
+    // Forgets the highest so far.
+    let is_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let before = of_status("VmRSS:");
+    let samples = black_box(decode(black_box(text.as_bytes()), None)).samples.len();
+    let highest = of_status("VmHWM:").filter(|_| is_reset);
+    let memory = before.zip(highest).map(|(before, highest)| (highest - before) * 1024.0 / text.len() as f64);
+    (samples, memory.map_or_else(|| "not told by this system".to_owned(), |ratio| format!("{ratio:.2}")))
 }
 
 fn table(pages: &[(String, String)]) -> std::io::Result<()> {

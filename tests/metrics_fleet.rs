@@ -1,7 +1,8 @@
-//! Two hundred pages that are scraped by one process, of which one is dead and one never answers.
+//! Two hundred pages that are scraped by one process, of which one is dead, one never answers and one never ends.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use headwater::sources::metrics::{MetricsSpec, spawn_metrics};
@@ -12,14 +13,33 @@ use headwater_test_support::http::{Server, answer};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-const HEALTHY: usize = 198;
+const HEALTHY: usize = 197;
 
-/// Short enough that a healthy page is asked twice before the silent one is given up.
-const INTERVAL: Duration = Duration::from_secs(3);
+/// As a fleet is scraped; short enough that a healthy page is asked twice before the silent one is given up.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// A page without end, as fast as anybody takes it.
+fn endless() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let lines = "queue_depth 7\n".repeat(5_000);
+            let mut request = [0; 4096];
+            let is_asked = socket.read(&mut request).is_ok_and(|read| read > 0);
+            let mut is_taken =
+                is_asked && socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n").is_ok();
+            while is_taken {
+                is_taken = socket.write_all(lines.as_bytes()).is_ok();
+            }
+        }
+    });
+    address
+}
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_pages_are_read_whatever_one_dead_and_one_silent_target_do() {
-    assert!(INTERVAL * 2 < LONGEST_WAIT);
+async fn two_hundred_pages_are_read_whatever_a_dead_a_silent_and_an_endless_target_do() {
+    assert!(INTERVAL * 2 <= LONGEST_WAIT);
     let servers: Vec<Server> = (0..HEALTHY)
         .map(|number| {
             let page = format!("# TYPE queue_depth gauge\nqueue_depth {number}\n");
@@ -35,7 +55,9 @@ async fn two_hundred_pages_are_read_whatever_one_dead_and_one_silent_target_do()
     };
     let (send, mut readings) = mpsc::channel(1_024);
     let outlet = Outlet { readings: send, stop: CancellationToken::new() };
-    let bad = [silent_address, dead_address].map(|address| format!("http://{address}/metrics"));
+    let endless_address = endless();
+    let bad =
+        [silent_address, dead_address, endless_address].map(|address| format!("http://{address}/metrics"));
     let pages = servers.iter().map(|server| server.url("/metrics"));
     let tasks: Vec<_> = bad
         .into_iter()
@@ -62,9 +84,12 @@ async fn two_hundred_pages_are_read_whatever_one_dead_and_one_silent_target_do()
     .await;
     outlet.stop.cancel();
     assert!(is_done.is_ok(), "the silent target is given up");
-    let expected =
-        [(silent_address.to_string(), FaultKind::Silent), (dead_address.to_string(), FaultKind::Unreachable)];
-    assert_eq!(faults, expected.into());
+    let expected = [
+        (silent_address, FaultKind::Silent),
+        (dead_address, FaultKind::Unreachable),
+        (endless_address, FaultKind::TooLarge),
+    ];
+    assert_eq!(faults, expected.map(|(address, kind)| (address.to_string(), kind)).into());
     // While one question was outstanding, all others were asked and asked again.
     assert_eq!(answers.len(), HEALTHY);
     assert!(answers.values().all(|count| *count >= 2), "{answers:?}");

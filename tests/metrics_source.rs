@@ -347,6 +347,175 @@ async fn silence_and_a_trickle_end_after_the_longest_wait() {
     assert!(message.contains("still sending after 10 s"), "{message}");
 }
 
+/// What may come instead of a good page: what it is, the bytes on the wire, the fault with words of it (none where it is
+/// read well), and whether the numbers of [`PAGE`] are read all the same.
+type Odd = (&'static str, Vec<u8>, Option<(FaultKind, &'static str)>, bool);
+
+fn odd_answers() -> Vec<Odd> {
+    let with = |headers: &str, body: &[u8]| {
+        let head = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+        [head.as_bytes(), body].concat()
+    };
+    let plain = |body: &[u8]| with("Content-Type: text/plain; version=0.0.4\r\n", body);
+    let chunked = |pieces: &[&str], end: &str| {
+        let mut bytes =
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+        for piece in pieces {
+            bytes.extend_from_slice(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes());
+        }
+        bytes.extend_from_slice(end.as_bytes());
+        bytes
+    };
+    let packed = {
+        let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::best());
+        encoder.write_all(PAGE.as_bytes()).expect("memory takes bytes");
+        encoder.finish().expect("memory takes bytes")
+    };
+    let (first, second) = PAGE.split_at(70);
+    let refused = |status: &str, kind: &str, body: &str| answer(status, kind, body).into_bytes();
+    let login = "<!doctype html><form action=/login><input name=p type=\"password\"></form>";
+    let utf16: Vec<u8> = "\u{feff}queue_depth 7\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let go = "An error has occurred while serving metrics:\n\ncollected metric x was collected before\n";
+    use FaultKind::{Auth, Busy, Http, Malformed, TooLarge, Unreachable};
+    vec![
+        ("CRLF", plain(PAGE.replace('\n', "\r\n").as_bytes()), None, true),
+        ("a byte order mark", plain(format!("\u{feff}{PAGE}").as_bytes()), None, true),
+        ("no last line end", plain(PAGE.trim_end().as_bytes()), None, true),
+        ("blank lines", plain(PAGE.replace('\n', "\n\n").as_bytes()), None, true),
+        ("UTF-16", plain(&utf16), Some((Malformed, "no line that is a metric")), false),
+        (
+            "a line of 5 MiB",
+            plain(format!("{PAGE}a{{x=\"{}\"}} 1\n", "y".repeat(5 << 20)).as_bytes()),
+            None,
+            true,
+        ),
+        (
+            "cut in a line",
+            plain(&PAGE.as_bytes()[..PAGE.len() - 2]),
+            Some((Malformed, "1 of 4 lines")),
+            false,
+        ),
+        ("chunks", chunked(&[first, second], "0\r\n\r\n"), None, true),
+        (
+            "chunks without an end",
+            chunked(&[first, second], ""),
+            Some((Unreachable, "broke off after")),
+            false,
+        ),
+        ("chunks that lie", chunked(&[first], "zz\r\n"), Some((Malformed, "how long they are")), false),
+        ("gzip", with("Content-Encoding: gzip\r\n", &packed), None, true),
+        (
+            "gzip that is cut",
+            with("Content-Encoding: gzip\r\n", &packed[..packed.len() / 2]),
+            Some((Unreachable, "broke off")),
+            false,
+        ),
+        (
+            "gzip that nobody names",
+            with("Content-Type: application/gzip\r\n", &packed),
+            Some((Malformed, "packed file")),
+            false,
+        ),
+        (
+            "a packing that is not known",
+            with("Content-Encoding: br\r\n", &packed),
+            Some((Malformed, "'br'")),
+            false,
+        ),
+        ("no packing by its name", with("Content-Encoding: identity\r\n", PAGE.as_bytes()), None, true),
+        ("no type", with("", PAGE.as_bytes()), None, true),
+        ("a wrong type", with("Content-Type: application/octet-stream\r\n", PAGE.as_bytes()), None, true),
+        (
+            "an image",
+            with("Content-Type: image/png\r\n", PAGE.as_bytes()),
+            Some((Malformed, "serves an image")),
+            false,
+        ),
+        (
+            "a login page",
+            with("Content-Type: text/html\r\n", login.as_bytes()),
+            Some((Malformed, "log in")),
+            false,
+        ),
+        ("401", refused("401 Unauthorized", "text/html", login), Some((Auth, "401")), false),
+        (
+            "403",
+            refused("403 Forbidden", "application/json", "{\"detail\":\"not you\"}"),
+            Some((Auth, "it says: not you")),
+            false,
+        ),
+        ("404", refused("404 Not Found", "text/html", "<p>queue_depth 7"), Some((Http, "404")), false),
+        (
+            "500",
+            refused("500 Internal Server Error", "text/plain", go),
+            Some((Http, "collected before")),
+            false,
+        ),
+        (
+            "503",
+            refused("503 Unavailable", "application/json", "{\"error\":{\"message\":\"loading\"}}"),
+            Some((Busy, "it says: loading")),
+            false,
+        ),
+        ("metrics under 503", refused("503 Unavailable", "text/plain", PAGE), Some((Busy, "503")), false),
+        (
+            "headers for ever",
+            [b"HTTP/1.1 200 OK\r\n".to_vec(), b"X-A: b\r\n".repeat(200_000)].concat(),
+            Some((TooLarge, "headers without end")),
+            false,
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_comes_instead_of_a_page_costs_its_target_alone_and_says_why() {
+    for (what, bytes, expected, is_read) in odd_answers() {
+        let server = Server::keep_alive_bytes(move |_| bytes.clone());
+        let reading = ask(&server.url("/metrics")).await;
+        match expected {
+            None => assert!(reading.faults.is_empty(), "{what}: {:?}", reading.faults),
+            Some((kind, words)) => {
+                let (found, message) = only_fault(&reading);
+                assert_eq!(found, kind, "{what}: {message}");
+                assert!(message.contains(words) && message.len() < 600, "{what}: {message}");
+                assert!(message.contains(&server.address.to_string()), "{what}: {message}");
+            }
+        }
+        assert_eq!(value(&reading, "queue.waiting"), is_read.then_some(7.0), "{what}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_to_a_login_page_names_where_it_leads() {
+    let server = Server::by_path(|path| match path {
+        "/metrics" => "HTTP/1.1 302 Found\r\nLocation: /login?next=x\r\nContent-Length: 0\r\n\r\n".into(),
+        _ => answer("200 OK", "text/html", "<input type='password'>"),
+    });
+    let reading = ask(&server.url("/metrics")).await;
+    let (kind, message) = only_fault(&reading);
+    assert_eq!(kind, FaultKind::Malformed);
+    assert!(message.contains("leads to '/login'") && message.contains("bearer_file"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_repeats_the_token_is_told_without_its_words() {
+    for kind in ["text/plain", "application/json"] {
+        let server = Server::by_head(move |head| {
+            let body = format!(
+                "{{\"error\":\"{}\"}}",
+                if head.contains("s3cret") { "s3cret is unknown" } else { "" }
+            );
+            answer("403 Forbidden", kind, &body)
+        });
+        let mut spec = MetricsSpec::new(&server.url("/metrics"));
+        spec.bearer = Some(SecretString::from("s3cret"));
+        let reading = MetricsSource::new(&spec).unwrap().ask().await;
+        let (found, message) = only_fault(&reading);
+        assert_eq!(found, FaultKind::Auth);
+        assert!(!message.contains("s3cret"), "{message}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_text_of_a_server_comes_out_harmless() {
     let server = Server::by_path(|path| match path {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Certificate, Client, ClientBuilder, Proxy, StatusCode, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -28,6 +28,9 @@ pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
 /// Text first: its counters and timestamps are the same on all servers; OpenMetrics where there is nothing else.
 const ACCEPTED: &str = "text/plain;version=0.0.4,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1";
 
+/// What stands before a token.
+const BEARER: &str = "Bearer ";
+
 /// A page as it came.
 #[derive(Debug)]
 pub struct Page {
@@ -38,6 +41,8 @@ pub struct Page {
     /// What else the content type claims that it is, such as HTML; some servers forget to set it, so the body has
     /// the last word.
     pub claim: Option<&'static str>,
+    /// The path that the server led to instead of the one that was asked.
+    pub led_to: Option<RemoteText>,
 }
 
 /// Asks one address again and again over a connection that stays open.
@@ -78,6 +83,9 @@ impl Fetcher {
         };
         let client = match authorities {
             Some(authorities) => builder().tls_certs_only(authorities).build(),
+            // Redirects stay on the same origin, so no certificate is ever checked; the system's are many, and two hundred
+            // targets would each read them all.
+            None if !address.is_tls() => builder().tls_certs_only([]).build(),
             // A host without any authority cannot check certificates, but plain HTTP must work there.
             None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
         };
@@ -143,7 +151,7 @@ impl Fetcher {
             }
         };
         if response.status() != StatusCode::OK {
-            return Err(refusal::refusal(address, &mut response).await);
+            return Err(refusal::refusal(address, &mut response, &self.secrets()).await);
         }
         let kind = content_type(response.headers());
         let claim = claim(&kind);
@@ -152,6 +160,13 @@ impl Fetcher {
                 format!("{address} serves {what}, not metrics: is the path right? {}", address.hint());
             return Err(fault(FaultKind::Malformed, message));
         }
+        if let Some(packing) = unknown_packing(response.headers()) {
+            let message = format!(
+                "{address} packs its answer as '{packing}', which nobody asked for: let it send plain text or gzip"
+            );
+            return Err(fault(FaultKind::Malformed, message));
+        }
+        let led_to = (response.url() != address.url()).then(|| RemoteText::new(response.url().path()));
         let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
         let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(1024 * 1024));
         if announced.is_some_and(|length| length > LONGEST_PAGE) {
@@ -167,7 +182,14 @@ impl Fetcher {
         }
         let is_openmetrics = kind.starts_with("application/openmetrics-text");
         let format = is_openmetrics.then_some(Format::OpenMetrics);
-        Ok(Page { bytes, format, claim: claim.map(|(what, _)| what) })
+        Ok(Page { bytes, format, claim: claim.map(|(what, _)| what), led_to })
+    }
+
+    /// What must not come back to us in a server's words.
+    fn secrets(&self) -> Vec<&str> {
+        let token = self.authorization.as_ref().and_then(|value| value.to_str().ok()?.strip_prefix(BEARER));
+        let password = self.user.as_ref().map(|(_, password)| password.expose_secret());
+        token.into_iter().chain(password).filter(|secret| !secret.is_empty()).collect()
     }
 }
 
@@ -193,7 +215,7 @@ async fn refused_by(proxy: &ProxySpec, address: &Address) -> Option<Fault> {
 
 /// The header for a token; `None` when HTTP cannot send it.
 pub(crate) fn authorization(token: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).ok()?;
+    let mut value = HeaderValue::from_str(&format!("{BEARER}{}", token.trim())).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
@@ -209,6 +231,13 @@ fn too_long(address: &Address) -> Fault {
         LONGEST_PAGE / 1024 / 1024
     );
     fault(FaultKind::TooLarge, message)
+}
+
+/// How a body is packed that the client could not unpack; where it could, it has taken the header away.
+fn unknown_packing(headers: &HeaderMap) -> Option<RemoteText> {
+    let packing = headers.get(CONTENT_ENCODING)?.as_bytes().trim_ascii();
+    (!packing.is_empty() && !packing.eq_ignore_ascii_case(b"identity"))
+        .then(|| RemoteText::from_bytes(packing))
 }
 
 fn content_type(headers: &HeaderMap) -> String {

@@ -5,11 +5,15 @@ use std::time::Duration;
 use headwater_engine::metric;
 use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
 use headwater_engine::{RemoteText, Subject};
+use memchr::memmem;
 
 use super::dialect::SubjectRole;
 use super::exposition::{Exposition, decode};
 use super::fetch::{Address, Page};
 use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
+
+/// How far, in bytes, a page is searched for a form; login pages are short, but carry their style along.
+const LONGEST_FORM: usize = 256 * 1024;
 
 /// What an endpoint's pages have shown so far.
 #[derive(Debug)]
@@ -82,22 +86,36 @@ impl PageReader {
     }
 }
 
+/// Whether a page is a form that asks for a password.
+fn asks_to_log_in(fetched: &Page) -> bool {
+    const FORMS: [&[u8]; 2] = [b"type=\"password\"", b"type='password'"];
+    let beginning = &fetched.bytes[..fetched.bytes.len().min(LONGEST_FORM)];
+    FORMS.iter().any(|form| memmem::find(beginning, form).is_some())
+}
+
 /// What is wrong with a page that came well but is not, or not wholly, what it should be.
 fn page_fault(page: &Exposition<'_>, fetched: &Page, address: &Address) -> Option<Fault> {
     let malformed =
         |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
     let has_nothing = page.samples.is_empty() && page.native_histograms == 0;
     if has_nothing || (fetched.claim.is_some() && page.problems.lost > 0) {
-        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start().first() {
-            None => "an empty page",
-            Some(b'<') => "HTML",
-            Some(b'{' | b'[') => "JSON",
-            Some(_) => "no line that is a metric",
+        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start() {
+            [] => "an empty page",
+            [b'<', ..] => "HTML",
+            [b'{' | b'[', ..] => "JSON",
+            [0x1f, 0x8b, ..] => "a packed file (gzip) that it does not call so",
+            _ => "no line that is a metric",
         });
-        return malformed(format!(
-            "{address} serves {what}, not metrics: is the path right? {}",
-            address.hint()
-        ));
+        let serves = match &fetched.led_to {
+            Some(path) => format!("{address} leads to '{path}', which serves {what}, not metrics"),
+            None => format!("{address} serves {what}, not metrics"),
+        };
+        return malformed(match asks_to_log_in(fetched) {
+            true => format!(
+                "{serves}: it wants somebody to log in, so set bearer_env or bearer_file for this target"
+            ),
+            false => format!("{serves}: is the path right? {}", address.hint()),
+        });
     }
     let first = page.problems.first_lost()?;
     malformed(format!(

@@ -125,7 +125,7 @@ impl Instance {
             } else {
                 let kept = self.every.map_or(0.0, |every| every.as_secs_f64() * SCRAPES_KEPT);
                 let page = written(series, &self.labels, types, at, at - kept);
-                let page = Page { bytes: page.into_bytes(), format: None, claim: None };
+                let page = Page { bytes: page.into_bytes(), format: None, claim: None, led_to: None };
                 self.reader.read(&mut reading, Duration::ZERO, &page);
                 // What it costs is the server's to say, who asked.
                 let is_own =

@@ -24,6 +24,9 @@ pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
         let message =
             format!("the host name '{host}' does not resolve: check the url, or this machine's DNS");
         (FaultKind::Unreachable, message)
+    } else if has_words(error, "message head is too large") {
+        let message = format!("{address} sends headers without end: is it a metrics page? Check the port");
+        (FaultKind::TooLarge, message)
     } else if has_words(error, "invalid HTTP version") || has_words(error, "invalid HTTP header") {
         let fix = if address.is_tls() { "check the port" } else { "if it serves TLS, write https://" };
         (FaultKind::Malformed, format!("{address} does not answer in HTTP: {fix}"))
@@ -41,6 +44,12 @@ pub(super) fn of_body(address: &Address, error: &reqwest::Error, received: usize
              page, or let the server leave series out"
         );
         return fault(FaultKind::TooLarge, message);
+    }
+    if has_words(error, "Invalid chunk") {
+        let message = format!(
+            "{address} sends a body whose pieces do not say how long they are: is a proxy in between changing it?"
+        );
+        return fault(FaultKind::Malformed, message);
     }
     if has_words(error, "gzip")
         || cause::<io::Error>(error).map(io::Error::kind) == Some(io::ErrorKind::InvalidData)

@@ -10,10 +10,16 @@ use super::{Address, content_type, fault};
 /// The longest answer, in bytes, that is read for the reason of a refusal.
 const LONGEST_REASON: usize = 16 * 1024;
 
-/// The fault of an answer whose status is not 200, with the reason of an API that gives one.
-pub(super) async fn refusal(address: &Address, response: &mut Response) -> Fault {
+/// The longest reason, in characters, that is repeated.
+const LONGEST_TOLD: usize = 200;
+
+/// Where answers in JSON keep their reason.
+const REASONS: &[&str] = &["error", "message", "detail"];
+
+/// The fault of an answer whose status is not 200, with the reason that the server gives, unless it repeats a secret.
+pub(super) async fn refusal(address: &Address, response: &mut Response, secrets: &[&str]) -> Fault {
     let fault = status_fault(address, response.status(), response.headers());
-    match reason(response).await {
+    match reason(response).await.filter(|why| !secrets.iter().any(|secret| why.contains(secret))) {
         Some(why) => {
             let message = format!("{}; it says: {why}", fault.message);
             Fault { message: RemoteText::new(&message), ..fault }
@@ -22,9 +28,11 @@ pub(super) async fn refusal(address: &Address, response: &mut Response) -> Fault
     }
 }
 
-/// The reason that an API gives beside its status, where its answer is JSON with an `error`.
+/// The reason that a server gives beside its status, in JSON or as text.
 async fn reason(response: &mut Response) -> Option<String> {
-    if !content_type(response.headers()).starts_with("application/json") {
+    let kind = content_type(response.headers());
+    let (is_json, is_text) = (kind.starts_with("application/json"), kind.starts_with("text/plain"));
+    if !is_json && !is_text {
         return None;
     }
     let mut bytes = vec![];
@@ -34,8 +42,26 @@ async fn reason(response: &mut Response) -> Option<String> {
             _ => break,
         }
     }
+    if is_text {
+        return of_text(&String::from_utf8_lossy(&bytes));
+    }
     let answer: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    answer.get("error")?.as_str().map(str::to_owned)
+    let words = |value: &serde_json::Value| value.as_str().map(cut);
+    REASONS.iter().find_map(|key| {
+        let value = answer.get(key)?;
+        words(value).or_else(|| words(value.get("message")?))
+    })
+}
+
+/// The first two lines, as Go's exporters write what went wrong, unless they are metrics all the same.
+fn of_text(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
+    let is_reason = lines.first().is_some_and(|line| !line.starts_with('#'));
+    is_reason.then(|| cut(&lines.join(" ")))
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST_TOLD).collect()
 }
 
 fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> Fault {
