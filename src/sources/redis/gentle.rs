@@ -11,8 +11,8 @@ use super::samples::main_thread_seconds;
 /// How often the expensive section is asked for while a node suffers.
 const RARELY: Duration = Duration::from_secs(5);
 
-/// The share of a core below which a node does so little that its commands are not asked for at every look: that is
-/// half of what a look costs, and what they used is less than this.
+/// The share of a core below which a node does so little that its commands and its memory are not asked for at every
+/// look: together they are most of what a look costs, and neither changes fast there.
 const CALM: f64 = 0.1;
 
 /// How many looks, and how long at most, then lie between two such questions; fewer than make a number stale.
@@ -36,6 +36,17 @@ const LOOKS_TO_BELIEVE: u32 = 3;
 /// How many looks the median is over.
 const LOOKS: usize = 31;
 
+/// How much a look asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Everything.
+    All,
+    /// Not the statistics of commands: they are many, and the node has enough to do.
+    WithoutCommands,
+    /// Neither those nor the memory.
+    Least,
+}
+
 /// Watches what asking costs the node itself: execution time by its own count, not the time of the answer, which
 /// a full link stretches though the node is idle.
 #[derive(Debug, Default)]
@@ -54,22 +65,23 @@ pub(super) struct Gentle {
 }
 
 impl Gentle {
-    /// Whether the next look may ask for commandstats.
-    pub(super) fn wants_commandstats(&mut self, now: Instant) -> bool {
+    /// How much the next look asks for.
+    pub(super) fn extent(&mut self, now: Instant) -> Extent {
         self.looks = self.looks.saturating_add(1);
         self.since_full = self.since_full.saturating_add(1);
         let is_after = |span| self.last_full.is_none_or(|last| now.duration_since(last) >= span);
         let is_calm = self.looks > FIRST_LOOKS && self.share.is_some_and(|share| share < CALM);
-        let wanted = match (self.is_sparing(now), is_calm) {
-            (true, _) => is_after(RARELY),
-            (false, true) => self.since_full >= WHILE_CALM.0 || is_after(WHILE_CALM.1),
-            (false, false) => true,
+        let (is_due, otherwise) = match (self.is_sparing(now), is_calm) {
+            (true, _) => (is_after(RARELY), Extent::WithoutCommands),
+            (false, true) => (self.since_full >= WHILE_CALM.0 || is_after(WHILE_CALM.1), Extent::Least),
+            (false, false) => (true, Extent::All),
         };
-        if wanted {
-            self.last_full = Some(now);
-            self.since_full = 0;
+        if !is_due {
+            return otherwise;
         }
-        wanted
+        self.last_full = Some(now);
+        self.since_full = 0;
+        Extent::All
     }
 
     /// Whether the node is asked less at present.
@@ -152,18 +164,18 @@ mod tests {
             )
         };
         let at = |second: u32| start + Duration::from_secs(u64::from(second));
-        assert!(gentle.wants_commandstats(at(1)));
+        assert_eq!(gentle.extent(at(1)), Extent::All);
         assert_eq!(gentle.watch(&Info::parse(&look(1, 0.0)), at(1)), None);
         assert_eq!(gentle.watch(&Info::parse(&look(2, 0.95)), at(2)), None);
         assert_eq!(gentle.watch(&Info::parse(&look(3, 1.90)), at(3)), None);
-        assert!(gentle.wants_commandstats(at(4)));
+        assert_eq!(gentle.extent(at(4)), Extent::All);
         assert!(gentle.watch(&Info::parse(&look(4, 2.85)), at(4)).unwrap().contains("95 %"));
         assert_eq!(gentle.watch(&Info::parse(&look(5, 3.80)), at(5)), None);
-        assert_eq!([5, 6, 8].map(|second| gentle.wants_commandstats(at(second))), [false, false, false]);
-        assert!(gentle.wants_commandstats(at(9)));
+        assert_eq!([5, 6, 8].map(|second| gentle.extent(at(second))), [Extent::WithoutCommands; 3]);
+        assert_eq!(gentle.extent(at(9)), Extent::All);
         let calm = format!("{}cmdstat_info:calls=1,usec=80\n", look(40, 4.0));
         assert_eq!(gentle.watch(&Info::parse(&calm), at(40)), None);
-        assert!(gentle.wants_commandstats(at(40)) && gentle.wants_commandstats(at(41)));
+        assert_eq!([40, 41].map(|second| gentle.extent(at(second))), [Extent::All; 2]);
         assert_eq!(gentle.watch(&Info::parse(&look(41, 4.95)), at(41)), None, "it has to last again");
     }
 
@@ -172,17 +184,19 @@ mod tests {
         let (mut gentle, start) = (Gentle::default(), Instant::now());
         let mut look = |second: u32, cpu: f64| {
             let at = start + Duration::from_secs(u64::from(second));
-            let wanted = gentle.wants_commandstats(at);
+            let extent = gentle.extent(at);
             let text = format!(
                 "server_time_usec:{second}000000\nused_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:0\n"
             );
             assert_eq!(gentle.watch(&Info::parse(&text), at), None);
-            wanted
+            extent
         };
-        let calm: Vec<bool> = (1..=18).map(|second| look(second, 0.01 * f64::from(second))).collect();
-        assert!(calm[..10].iter().all(|wanted| *wanted), "at first everything is wanted");
-        assert_eq!(calm[10..], [false, false, false, true, false, false, false, true]);
-        assert!(!look(19, 0.7) && look(20, 1.2) && look(21, 1.7), "once it is seen to be busy");
+        let calm: Vec<Extent> = (1..=18).map(|second| look(second, 0.01 * f64::from(second))).collect();
+        assert_eq!(calm[..10], [Extent::All; 10], "at first everything is wanted");
+        let every_fourth = [Extent::Least, Extent::Least, Extent::Least, Extent::All];
+        assert_eq!(calm[10..], [every_fourth, every_fourth].concat());
+        assert_eq!(look(19, 0.7), Extent::Least);
+        assert_eq!([look(20, 1.2), look(21, 1.7)], [Extent::All; 2], "once it is seen to be busy");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::command_times::CommandTimes;
 use super::commandlog::CommandLog;
 use super::connection::{Access, Connection, Cost, Dial};
 use super::discovery::KnownNode;
-use super::gentle::Gentle;
+use super::gentle::{Extent, Gentle};
 use super::identity::{Identity, Seen};
 use super::info::Info;
 use super::keysizes::KeySizesWatch;
@@ -38,11 +38,10 @@ const AFTER_DENIAL: Duration = Duration::from_secs(30);
 /// How long a server that is too full to let us in is left alone.
 const AFTER_FULL: Duration = Duration::from_secs(5);
 
-/// The sections that are asked for; expensive ones are left out.
+/// The sections that are asked for, those of every look first; expensive ones are left out.
 const SECTIONS: &[&str] = &[
     "server",
     "clients",
-    "memory",
     "persistence",
     "stats",
     "replication",
@@ -50,6 +49,9 @@ const SECTIONS: &[&str] = &[
     "errorstats",
     "keyspace",
     "cluster",
+    // It costs more than all before it together, and changes slowly where little is done.
+    "memory",
+    // It grows with the kinds of commands.
     "commandstats",
 ];
 
@@ -193,11 +195,12 @@ impl NodeSource {
 
     async fn info(&mut self, deadline: Instant) -> Result<(String, Duration), Trouble> {
         loop {
-            let (form, with_commands) = (self.form, self.gentle.wants_commandstats(Instant::now()));
-            let sections: &[&str] = match (form, with_commands) {
-                (InfoForm::Sections, true) => SECTIONS,
-                (InfoForm::Sections, false) => &SECTIONS[..SECTIONS.len() - 1],
-                (InfoForm::All, true) => &["all"],
+            let (form, extent) = (self.form, self.gentle.extent(Instant::now()));
+            let sections: &[&str] = match (form, extent) {
+                (InfoForm::Sections, Extent::All) => SECTIONS,
+                (InfoForm::Sections, Extent::WithoutCommands) => &SECTIONS[..SECTIONS.len() - 1],
+                (InfoForm::Sections, Extent::Least) => &SECTIONS[..SECTIONS.len() - 2],
+                (InfoForm::All, Extent::All) => &["all"],
                 _ => &[],
             };
             let connection = self.open(deadline).await?;

@@ -27,6 +27,8 @@ const SETTING_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     setting: Option<Setting>,
+    /// The policy of the last look that asked for the memory.
+    policy: Option<String>,
     told: Vec<MethodOffer>,
 }
 
@@ -44,6 +46,8 @@ struct Facts<'a> {
     release: Release,
     /// [`SLOT_STATS`], where it could be read.
     slot_stats: Option<&'a str>,
+    /// What is evicted where memory is full.
+    policy: Option<&'a str>,
 }
 
 /// Why a node does not offer a way; `None` where it does.
@@ -71,8 +75,11 @@ impl Offers {
             let value = reply.as_ref().and_then(read_setting);
             self.setting = Some(Setting { asked: look.now, release, value });
         }
+        if let Some(policy) = info.text("maxmemory_policy") {
+            self.policy = Some(policy.to_owned());
+        }
         let slot_stats = self.setting.as_ref().and_then(|setting| setting.value.as_deref());
-        let facts = Facts { info, release, slot_stats };
+        let facts = Facts { info, release, slot_stats, policy: self.policy.as_deref() };
         let offers: Vec<_> = KEY_METHODS
             .iter()
             .map(|row| MethodOffer {
@@ -117,7 +124,7 @@ fn no_slot_stats(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn no_frequencies(facts: &Facts<'_>) -> Option<String> {
-    match facts.info.text("maxmemory_policy") {
+    match facts.policy {
         Some(policy) if policy.contains("lfu") => None,
         Some(policy) => Some(format!(
             "its maxmemory-policy {policy} counts no reads: one of the LFU kind such as allkeys-lfu does, and changes \
@@ -139,7 +146,8 @@ mod tests {
     fn refused(info: &str, method: KeyMethod, slot_stats: Option<&str>) -> Option<String> {
         let info = Info::parse(info);
         let release = info.release();
-        refusal(method, &Facts { info: &info, release, slot_stats })
+        let policy = info.text("maxmemory_policy");
+        refusal(method, &Facts { info: &info, release, slot_stats, policy })
     }
 
     #[test]
