@@ -47,7 +47,11 @@ pub(super) fn first_release(options: &LabOptions, kept_until: Option<Window>) ->
         _ => Pace::default(),
     };
     let keeps_answers = matches!(options.scenario.fault, Fault::ExpiryHerd { answers: true, .. });
-    Release { pace, kept_until, keeps_answers, ..Release::default() }
+    let patience = match options.scenario.fault {
+        Fault::Snapshots { patience, .. } => patience,
+        _ => None,
+    };
+    Release { pace, kept_until, keeps_answers, patience, ..Release::default() }
 }
 
 /// What users do when they are refused or wait for too long.
@@ -122,7 +126,7 @@ pub(super) async fn inject(parts: &Parts) -> Injection {
             let choked = failover::choke(parts, instances, times, &mut random);
             format!("instances {choked:?} of the service take {times:.1} times as long for each request")
         }
-        Fault::Snapshots { bytes, killed_after, pause } => {
+        Fault::Snapshots { bytes, killed_after, pause, .. } => {
             let rhythm = (killed_after, pause);
             let started = snapshots::begin(&parts.cluster, pair.shard, rhythm, parts.stop.clone()).await;
             let failed = started.err().map_or_else(String::new, |error| format!(" ({error})"));

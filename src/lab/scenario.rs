@@ -139,6 +139,9 @@ pub enum Fault {
         killed_after: Option<Duration>,
         /// The pause between the end of one snapshot and the next.
         pause: Duration,
+        /// How long the service waits for a Redis command, from the start on; `None` is patient. Online features have
+        /// short limits, and then a fork that slows nobody below the objective still fails requests.
+        patience: Option<Duration>,
     },
 }
 

@@ -129,6 +129,7 @@ impl Service {
     pub(super) fn deploy(&self, release: Release) {
         *lock(&self.release) = release;
         self.batcher.set_pace(release.pace);
+        self.store.set_command_timeout(release.command_timeout());
     }
 
     /// What was counted so far.
@@ -216,7 +217,7 @@ impl Service {
     ) -> Result<Vec<String>, StoreError> {
         let release = *lock(&self.release);
         let number = self.loads.fetch_add(1, Ordering::Relaxed);
-        let items = (0..ITEMS_PER_REQUEST).map(|n| item_key(similar(request.item, n)));
+        let items = (0..ITEMS_PER_REQUEST).map(|n| item_key(shown_with(request, n)));
         let keys: Vec<_> = std::iter::once(profile_key(request.user)).chain(items).collect();
         let mut redis = self.store.borrow(deadline).await?;
         let mut missing = vec![];
@@ -279,9 +280,10 @@ fn status_of(error: StoreError) -> StatusCode {
     }
 }
 
-/// The item itself, then others that are always the same for one item.
-fn similar(item: u32, n: u32) -> u32 {
-    (item + n * 331) % ITEMS
+/// The item itself, then others that this user likes: always the same for both, so that a campaign makes one item hot and
+/// not its neighbours on other shards as well.
+fn shown_with(request: &RankRequest, n: u32) -> u32 {
+    (request.item + n * (331 + request.user)) % ITEMS
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {

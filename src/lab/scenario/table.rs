@@ -30,7 +30,12 @@ pub const SCENARIOS: &[Scenario] = &[
         variant: Variant::Saving,
         shape: Shape::Single,
         about: "one shard saves a snapshot of 20 MB now and then",
-        fault: Fault::Snapshots { bytes: 20_000_000, killed_after: None, pause: Duration::from_secs(8) },
+        fault: Fault::Snapshots {
+            bytes: 20_000_000,
+            killed_after: None,
+            pause: Duration::from_secs(8),
+            patience: None,
+        },
         expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
     },
     Scenario {
@@ -46,7 +51,7 @@ pub const SCENARIOS: &[Scenario] = &[
         variant: Variant::Plain,
         shape: Shape::Single,
         about: "a profile of 1.8 MB and a campaign fill the link of one Redis shard",
-        fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.6 },
+        fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.7 },
         expected: Expected {
             first: Some(Suspect { subject: "redis/features#DRAWN", rule: "shard-bandwidth" }),
             innocent: &["redis/features#*", "queue/ranker"],
@@ -159,6 +164,7 @@ pub const SCENARIOS: &[Scenario] = &[
             bytes: 6_000_000_000,
             killed_after: Some(Duration::from_millis(100)),
             pause: Duration::from_millis(100),
+            patience: Some(Duration::from_millis(50)),
         },
         expected: Expected {
             first: Some(Suspect { subject: "redis/features#DRAWN", rule: "fork-stall" }),

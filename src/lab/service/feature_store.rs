@@ -19,13 +19,11 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use self::slots::owners_by;
+use super::release::COMMAND_TIMEOUT;
 use crate::lab::exposition::{FINE, Recorder};
 
 /// Cluster connections in all.
 pub(in crate::lab) const POOL: usize = 8;
-
-/// How long a command may take.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// From this size on a value counts as big.
 const BIG: usize = 512 * 1024;
@@ -42,6 +40,8 @@ pub(super) struct FeatureStore {
     permits: Semaphore,
     idle: Mutex<Vec<ClusterConnection>>,
     waiting: AtomicUsize,
+    /// How long a command may take, in milliseconds.
+    command_timeout_ms: AtomicU64,
     /// What was counted.
     pub(super) counts: StoreCounts,
 }
@@ -99,6 +99,7 @@ impl FeatureStore {
             permits: Semaphore::new(POOL),
             idle: Mutex::new(vec![]),
             waiting: AtomicUsize::new(0),
+            command_timeout_ms: AtomicU64::new(COMMAND_TIMEOUT.as_millis() as u64),
             counts: StoreCounts {
                 reads: Recorder::new(FINE),
                 reads_together: Recorder::new(FINE),
@@ -109,6 +110,16 @@ impl FeatureStore {
                 pool_timeouts: AtomicU64::new(0),
             },
         }
+    }
+
+    /// From now on a command may take so long.
+    pub(super) fn set_command_timeout(&self, timeout: Duration) {
+        let ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.command_timeout_ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn command_timeout(&self) -> Duration {
+        Duration::from_millis(self.command_timeout_ms.load(Ordering::Relaxed))
     }
 
     /// Asks the cluster who owns which slots.
@@ -207,7 +218,7 @@ impl Borrowed<'_> {
         recorder: fn(&StoreCounts) -> &Recorder,
     ) -> Result<T, StoreError> {
         let begun = Instant::now();
-        let answer = tokio::time::timeout(COMMAND_TIMEOUT, self.ask(key, command)).await;
+        let answer = tokio::time::timeout(self.store.command_timeout(), self.ask(key, command)).await;
         let counts = &self.store.counts;
         recorder(counts).record(begun.elapsed());
         let value = answer.map_err(|_| {

@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::batcher::Pace;
 use crate::lab::fault::Window;
 
+/// How long the service usually waits for a Redis command.
+pub(super) const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The difference; the default is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::lab) struct Release {
@@ -12,6 +15,8 @@ pub(in crate::lab) struct Release {
     pub(in crate::lab) slow_stage: Option<(&'static str, Duration)>,
     /// How much longer a request keeps its Redis connection after its reads.
     pub(in crate::lab) held: Duration,
+    /// How long it waits for a Redis command; `None` is [`COMMAND_TIMEOUT`].
+    pub(in crate::lab) patience: Option<Duration>,
     /// Share of requests that read all their keys with one command.
     pub(in crate::lab) read_together: f64,
     /// How fast its model is.
@@ -23,6 +28,11 @@ pub(in crate::lab) struct Release {
 }
 
 impl Release {
+    /// How long it waits for a Redis command.
+    pub(super) fn command_timeout(&self) -> Duration {
+        self.patience.unwrap_or(COMMAND_TIMEOUT)
+    }
+
     /// Whether the request of this number reads all its keys with one command. The share holds over any few of them.
     pub(super) fn reads_together(&self, number: u64) -> bool {
         (number as f64 * 0.618_033_988_75).fract() < self.read_together
