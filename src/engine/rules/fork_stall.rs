@@ -92,7 +92,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     // Forks are rare: where none was lately, those before need not be looked for.
     let lately = scene.now - LASTS;
-    if !place.nodes.iter().any(|node| forked_since(scene, &node.subject, lately)) {
+    if !place.nodes.iter().any(|node| forked_between(scene, &node.subject, lately, scene.now)) {
         return without_a_stall(scene, shard, limits);
     }
     let mut stalls: Vec<(Fork, Option<String>)> = vec![];
@@ -157,10 +157,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     breach.judged()
 }
 
-/// Whether a node's count of forks rose since a moment.
-fn forked_since(scene: &Scene<'_>, node: &Subject, from: Moment) -> bool {
+/// Whether a node's count of forks rose between two moments.
+fn forked_between(scene: &Scene<'_>, node: &Subject, from: Moment, to: Moment) -> bool {
     let points = scene.store.points(node, REDIS_FORKS, None);
-    points.is_some_and(|points| points.since(from).any(|seen| seen.value > 0.0))
+    points.is_some_and(|points| {
+        points.since(from).take_while(|seen| seen.at <= to).any(|seen| seen.value > 0.0)
+    })
 }
 
 /// Whether anybody waits for a node that forks. A replica is there to fork in a primary's place: only those wait who are
@@ -234,17 +236,24 @@ fn felt(scene: &Scene<'_>, shard: &Subject, fork: &Fork, step: f64) -> Option<St
             return Some(format!("it answered in {during} then, {before} before"));
         }
     }
+    // Where it forks again and again the time before has forks too: its slow reads are those, and the others are usual.
+    let (usual, called) = match forked_between(scene, &fork.node, fork.at - BEFORE, from) {
+        true => (0.5, "before (median)"),
+        false => (0.99, "before"),
+    };
     let callers = scene.graph.above(&shard.component_of()).into_keys();
     callers.filter(|caller| *caller != shard.component_of()).find_map(|caller| {
         operation_names(scene, &caller).into_iter().find_map(|name| {
-            let p99 = |from, to| {
-                scene.distribution_between(&caller, DB_DURATION, name.as_ref(), from, to)?.percentile(0.99)
+            let read = |quantile, from, to| {
+                scene
+                    .distribution_between(&caller, DB_DURATION, name.as_ref(), from, to)?
+                    .percentile(quantile)
             };
-            let (during, before) = (p99(from, to)?, p99(fork.at - BEFORE, from)?);
+            let (during, before) = (read(0.99, from, to)?, read(usual, fork.at - BEFORE, from)?);
             (!during.is_only_a_bound() && is_step(during.number(), before.number())).then(|| {
                 let (during, before) =
                     (show(during.number(), Unit::Seconds), show(before.number(), Unit::Seconds));
-                format!("reads of {caller} took {during} (p99) then, {before} before")
+                format!("reads of {caller} took {during} (p99) then, {before} {called}")
             })
         })
     })

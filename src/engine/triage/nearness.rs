@@ -6,7 +6,7 @@ use super::symptom::Suffering;
 use crate::findings::Finding;
 use crate::report::{Role, Symptom};
 use crate::rules::Nature;
-use crate::scene::Scene;
+use crate::scene::{Scene, Stage};
 
 /// Share of the symptom's time that must be spent in a dependency for its trouble to explain the symptom.
 pub(super) const EXPLAINING_SHARE: f64 = 0.3;
@@ -100,12 +100,17 @@ fn share_spent(scene: &Scene<'_>, suffering: &Suffering, finding: &Finding) -> O
         })
         .map(|stage| {
             let of_slowest = stage.p99.filter(|_| slowest > 0.0).map_or(0.0, |p99| p99.number() / slowest);
-            stage.share.max(of_slowest * stage_weight(stage.mean, symptom))
+            stage.share.max(of_slowest * stage_weight(stage, symptom))
         })
         .reduce(f64::max)
 }
 
-/// A stage's slow tail counts only where the stage is a visible part of the symptom: a twentieth of its value.
-fn stage_weight(mean: f64, symptom: &Symptom) -> f64 {
-    if mean >= symptom.evidence.value / 20.0 { 1.0 } else { 0.0 }
+/// A stage's slow tail counts only where the stage is a visible part of the symptom: by its mean a twentieth of its
+/// value, or by its own slowest requests as much as explains it. What stalls now and then is in few requests and in
+/// all slow ones.
+fn stage_weight(stage: &Stage, symptom: &Symptom) -> f64 {
+    let value = symptom.evidence.value;
+    let is_visible =
+        stage.mean >= value / 20.0 || stage.p99.is_some_and(|p99| p99.number() >= value * EXPLAINING_SHARE);
+    if is_visible { 1.0 } else { 0.0 }
 }
