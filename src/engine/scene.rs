@@ -1,5 +1,6 @@
 //! What a rule sees: the store, the world and the graph at one moment, with the questions that rules ask.
 
+mod lately;
 mod looked;
 mod told;
 

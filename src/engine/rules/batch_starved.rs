@@ -57,7 +57,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         Ok(troubles) => troubles,
         Err(judgement) => return judgement,
     };
-    let Some(fill) = Fill::of(scene, queue) else {
+    let Some(fill) = Fill::of(scene, &wait.whose) else {
         return Judgement::Unknown(format!(
             "a wait of {}, and no page says how full batches are",
             wait.shown()
@@ -78,7 +78,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     if !is_starved {
         return Judgement::Clear(fill.words());
     }
-    let busy = busiest_accelerator(scene, queue);
+    let busy = busiest_accelerator(scene, &wait.whose);
     let most = if fill.share().is_some() { "" } else { " whatever the queue" };
     let mut numbers = fill.evidence(fill.share().map(|_| limits.of("fill")));
     numbers.extend(wait.evidence(limit));

@@ -58,7 +58,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         Ok(troubles) => troubles,
         Err(judgement) => return judgement,
     };
-    let full = Fill::of(scene, queue).and_then(|fill| fill.share().map(|share| (fill, share)));
+    let full = Fill::of(scene, &wait.whose).and_then(|fill| fill.share().map(|share| (fill, share)));
     let Some((fill, share)) = full else {
         return Judgement::Unknown(format!(
             "a wait of {}, and no page says how full batches are and what they may hold",
@@ -68,7 +68,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     if share < limits.of("fill") {
         return Judgement::Clear(format!("{}: there is room in them", fill.words()));
     }
-    let busy = busiest_accelerator(scene, queue);
+    let busy = busiest_accelerator(scene, &wait.whose);
     if let Some(idle) = busy.filter(|seen| seen.value < limits.of("idle")) {
         return Judgement::Clear(format!(
             "{}, but the accelerator is only {} busy",
@@ -76,7 +76,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
             show(idle.value, Unit::Ratio)
         ));
     }
-    let (metric, done, then) = done(scene, queue, &wait);
+    let (metric, done, then) = done(scene, &wait);
     if then.is_some_and(|then| done.value > then.value * limits.of("flat")) {
         return Judgement::Clear(format!(
             "{}, and more is done than before: {}",
@@ -113,10 +113,12 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
 }
 
 /// What is done a second, now and ten intervals ago: tokens where they are counted, else requests.
-fn done(scene: &Scene<'_>, queue: &Subject, wait: &Wait) -> (Metric, Seen, Option<Seen>) {
-    let service = Subject::component(Kind::Service, queue.name());
+fn done(scene: &Scene<'_>, wait: &Wait) -> (Metric, Seen, Option<Seen>) {
+    let component = Subject::component(Kind::Service, wait.whose.name());
+    let service = wait.whose.address().map_or(component.clone(), |address| component.instance(address));
+    let counts = [&service, &wait.whose];
     let tokens =
-        [&service, queue].into_iter().find_map(|subject| Some((subject, scene.total(subject, TOKENS_OUT)?)));
+        counts.into_iter().find_map(|subject| Some((subject, scene.total(subject, TOKENS_OUT)?)));
     match tokens {
         Some((subject, now)) => (TOKENS_OUT, now, before(scene, subject, TOKENS_OUT, now)),
         None => {
@@ -126,13 +128,19 @@ fn done(scene: &Scene<'_>, queue: &Subject, wait: &Wait) -> (Metric, Seen, Optio
     }
 }
 
-/// What callers of the queue ask for a second, and what is usual.
+/// What all callers of the queue ask for a second, and what is usual where that is known of each of them.
 fn originals(scene: &Scene<'_>, queue: &Subject) -> Option<(Seen, Option<f64>)> {
-    let clients = scene.graph.above(queue);
-    let client = clients.keys().find(|subject| subject.kind() == Kind::Client)?;
-    let now = scene.total(client, CLIENT_ORIGINALS)?;
-    let usual = scene.total_baseline(client, CLIENT_ORIGINALS).filter(|usual| usual.typical > 0.0);
-    Some((now, usual.map(|usual| usual.typical)))
+    let above = scene.graph.above(queue);
+    let clients = above.keys().filter(|subject| subject.kind() == Kind::Client);
+    let each = clients.filter_map(|client| {
+        let usual = scene.total_baseline(client, CLIENT_ORIGINALS).map(|usual| usual.typical);
+        Some((scene.total(client, CLIENT_ORIGINALS)?, usual))
+    });
+    let (now, usual) = each.reduce(|(sum, usual), (one, other)| {
+        let sum = Seen { value: sum.value + one.value, at: sum.at.max(one.at) };
+        (sum, usual.zip(other).map(|(usual, other)| usual + other))
+    })?;
+    Some((now, usual.filter(|usual| *usual > 0.0)))
 }
 
 fn shown(metric: Metric, seen: Seen) -> String {

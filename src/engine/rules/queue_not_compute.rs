@@ -48,7 +48,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         Ok(troubles) => troubles,
         Err(judgement) => return judgement,
     };
-    let utilization = busiest_accelerator(scene, queue);
+    let utilization = busiest_accelerator(scene, &wait.whose);
     if let Some(busy) = utilization.filter(|seen| seen.value >= limits.of("busy")) {
         return Judgement::Clear(format!(
             "a wait of {}, but the accelerator is {} busy: compute is the limit",
@@ -57,7 +57,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         ));
     }
     let mut numbers = wait.evidence(limit);
-    numbers.extend(scene.total(queue, QUEUE_RUNNING).map(|seen| evidence(QUEUE_RUNNING, seen, None, None)));
+    numbers.extend(scene.total(&wait.whose, QUEUE_RUNNING).map(|seen| evidence(QUEUE_RUNNING, seen, None, None)));
     numbers.extend(utilization.map(|seen| evidence(GPU_UTILIZATION, seen, Some(limits.of("busy")), None)));
     let breach = Breach::new(
         format!("{}, limit {}", wait.words(), show(limit, Unit::Seconds)),

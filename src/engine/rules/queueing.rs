@@ -1,10 +1,12 @@
 //! How long requests wait in a queue and how full its batches are, for the rules that judge queues.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Judgement, Limits, Threshold};
 use crate::metric::{
-    BATCH_MAX, BATCH_SIZE, GPU_UTILIZATION, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
+    BATCH_MAX, BATCH_SIZE, GPU_UTILIZATION, Metric, QUEUE_REJECTED, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS,
+    Unit,
 };
 use crate::quantity::{show, times};
 use crate::report::Evidence;
@@ -17,6 +19,11 @@ const APART: f64 = 1.5;
 
 /// A rate of completion below which a wait would be told as longer than anybody measured, requests a second.
 const LEAST_DONE: f64 = 0.1;
+
+/// The span over which a rate of completion is taken where fewer than so many ended in three intervals: with long
+/// requests, none in three seconds says nothing.
+const SELDOM_SPAN: Duration = Duration::from_secs(60);
+const SELDOM: f64 = 20.0;
 
 /// The share of its former length from which a queue counts as no shorter.
 const NO_SHORTER: f64 = 0.9;
@@ -32,7 +39,8 @@ pub(super) const WAIT: Threshold = Threshold {
     help: "share of the latency objective that may be spent waiting",
 };
 
-/// How long a new request will wait: waiting requests over the rate of completion (Little's law).
+/// How long a new request will wait: waiting requests over the rate of completion (Little's law). Who was refused at the
+/// door never stood in the queue and is no completion.
 #[derive(Clone, Debug)]
 pub(super) struct Wait {
     pub(super) seconds: f64,
@@ -65,7 +73,7 @@ impl Wait {
             return Err(format!("no queue depth: {}", scene.missing(queue)));
         };
         let service = Subject::component(Kind::Service, queue.name());
-        let Some(done) = scene.total(&service, REQUESTS) else {
+        let Some(done) = served(scene, &service, queue) else {
             return Err(format!("no completion rate: {}", scene.missing(&service)));
         };
         let of = |waiting: Seen, done: Seen, whose: &Subject| Self {
@@ -79,8 +87,8 @@ impl Wait {
             .world
             .parts(queue)
             .filter_map(|(part, _)| {
-                let served = service.instance(part.address()?);
-                Some(of(scene.present(part, QUEUE_WAITING)?, scene.present(&served, REQUESTS)?, part))
+                let instance = service.instance(part.address()?);
+                Some(of(scene.present(part, QUEUE_WAITING)?, served(scene, &instance, part)?, part))
             })
             .max_by(|one, other| one.seconds.total_cmp(&other.seconds));
         Ok(worst.filter(|worst| worst.seconds > all.seconds * APART).unwrap_or(all))
@@ -128,20 +136,55 @@ impl Wait {
     }
 }
 
-/// What a number of a subject came to ten intervals ago, over its parts.
-pub(super) fn before(scene: &Scene<'_>, subject: &Subject, metric: Metric, now: Seen) -> Option<Seen> {
-    let then = now.at - scene.settings.interval * 10;
-    scene.over_parts(subject, |part| scene.store.points(part, metric, None)?.since(then).next())
+/// Requests that left a queue a second, served by a service or an instance: those that ended, without the refused.
+fn served(scene: &Scene<'_>, service: &Subject, queue: &Subject) -> Option<Seen> {
+    let rate = |of: &Subject, metric| {
+        let lately = scene.total(of, metric)?;
+        let events = lately.value * scene.settings.interval.as_secs_f64() * 3.0;
+        if events < SELDOM { scene.total_over(of, metric, SELDOM_SPAN) } else { Some(lately) }
+    };
+    let ended = rate(service, REQUESTS)?;
+    let refused = rate(queue, QUEUE_REJECTED).map_or(0.0, |refused| refused.value);
+    Some(Seen { value: (ended.value - refused).max(0.0), ..ended })
 }
 
-/// The busiest accelerator behind a queue.
+/// What a number of a subject came to ten intervals ago, over those of its parts that still tell it: the last that was
+/// known then, else the first that is.
+pub(super) fn before(scene: &Scene<'_>, subject: &Subject, metric: Metric, now: Seen) -> Option<Seen> {
+    let then = now.at - scene.settings.interval * 10;
+    scene.over_parts(subject, |part| {
+        scene.latest(part, metric)?;
+        let points = scene.store.points(part, metric, None)?;
+        points.trace().latest_at(then).or_else(|| points.trace().oldest())
+    })
+}
+
+/// The busiest accelerator behind a queue, or behind one instance of it where some are known to be of its machine. A GPU
+/// of a machine, `gpu/HOST:INDEX`, is one where the queue or its service is known to call it.
 pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
-    let gpu = Subject::component(Kind::Gpu, queue.name());
-    scene
-        .world
-        .parts(&gpu)
-        .filter_map(|(part, _)| scene.present(part, GPU_UTILIZATION))
-        .reduce(|one, other| if other.value > one.value { other } else { one })
+    let component = queue.component_of();
+    let service = Subject::component(Kind::Service, queue.name());
+    let called = [&component, &service].into_iter().flat_map(|caller| scene.graph.callees(caller));
+    let mut gpus: BTreeSet<&Subject> = called.filter(|callee| callee.kind() == Kind::Gpu).collect();
+    let namesake = Subject::component(Kind::Gpu, queue.name());
+    gpus.insert(&namesake);
+    let seen: Vec<(&Subject, Seen)> = gpus
+        .into_iter()
+        .flat_map(|gpu| scene.world.parts(gpu))
+        .filter_map(|(part, _)| Some((part, scene.present(part, GPU_UTILIZATION)?)))
+        .collect();
+    let is_near = |gpu: &Subject| {
+        let host = |address: &str| address.rsplit_once(':').map(|(host, _)| host.to_owned());
+        queue.address().is_some_and(|address| match gpu.address() {
+            Some(own) => own == address,
+            None => host(gpu.name()).is_some_and(|own| host(address) == Some(own)),
+        })
+    };
+    let busiest = |near: bool| {
+        let those = seen.iter().filter(|(gpu, _)| !near || is_near(gpu)).map(|(_, seen)| *seen);
+        those.max_by(|one, other| one.value.total_cmp(&other.value))
+    };
+    busiest(true).or_else(|| busiest(false))
 }
 
 /// How full batches are.
@@ -156,10 +199,9 @@ pub(super) struct Fill {
 }
 
 impl Fill {
-    /// Of all instances together: the mean size of the last ten seconds' batches, else what runs at present.
+    /// Of a queue or of one instance of it: the mean size of the last ten seconds' batches, else what runs at present.
     pub(super) fn of(scene: &Scene<'_>, queue: &Subject) -> Option<Self> {
         let limit = |part: &Subject| scene.present(part, BATCH_MAX);
-        let most = scene.over_parts(queue, limit);
         let counted = scene.last_scrape(queue, BATCH_SIZE, None).and_then(|at| {
             let mean = |from, to| scene.distribution_between(queue, BATCH_SIZE, None, from, to)?.mean();
             let value = mean(at - BATCH_SPAN, at)?;
@@ -172,8 +214,10 @@ impl Fill {
             let most = one.reduce(|one, other| if other.value > one.value { other } else { one });
             return Some(Self { mean, most, before });
         }
-        let mean = scene.total(queue, QUEUE_RUNNING)?;
-        most.map(|most| Self { mean, most: Some(most), before: None })
+        // What runs where nobody says how much may fills nothing.
+        let mean = scene.over_parts(queue, |part| limit(part).and(scene.present(part, QUEUE_RUNNING)))?;
+        let most = scene.over_parts(queue, |part| scene.present(part, QUEUE_RUNNING).and(limit(part)));
+        Some(Self { mean, most, before: None })
     }
 
     /// How full batches are, 0 to 1.

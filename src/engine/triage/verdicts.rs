@@ -143,9 +143,11 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
     if findings.is_empty() {
         return (Verdict::Unknown, "no rule looks at it yet".to_owned());
     }
-    let mut seen = vec![];
+    let mut seen: Vec<&str> = vec![];
     for finding in &findings {
         match &finding.state {
+            // Rules that look at the same number say the same of it, with others between them.
+            State::Clear(detail) if seen.contains(&detail.as_ref()) => {}
             State::Clear(detail) => seen.push(detail.as_ref()),
             State::Unknown(missing) => {
                 return (Verdict::Unknown, format!("not seen: {} ({missing})", finding.rule.id));
@@ -159,6 +161,5 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
     if !findings.iter().any(|finding| speaks_for(finding)) {
         return (Verdict::Unknown, "no rule that could clear it has looked".to_owned());
     }
-    seen.dedup();
     (Verdict::Innocent, seen.into_iter().take(3).collect::<Vec<_>>().join("; "))
 }
