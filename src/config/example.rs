@@ -100,6 +100,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
                 subject: Some(component.subject.to_string()),
                 depends_on: component.depends_on.iter().map(ToString::to_string).collect(),
                 objective_p99: component.objective_p99.map(Span),
+                timeout: component.timeout.map(Span),
                 stages: component.stages.iter().map(|(stage, on)| (stage.clone(), on.to_string())).collect(),
                 workload: component.workload.map(|workload| match workload {
                     Workload::Images => WorkloadName::Images,

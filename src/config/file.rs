@@ -181,6 +181,10 @@ pub(super) struct ComponentTable {
     #[schemars(example = &"500ms", extend("x-usual" = true))]
     pub(super) objective_p99: Option<Span>,
 
+    /// How long it waits for an answer of what it calls, as a gateway or a client is configured to: most pages tell none.
+    #[schemars(example = &"3s")]
+    pub(super) timeout: Option<Span>,
+
     /// Which stage of a request is spent in which dependency; other stages are its own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(example = serde_json::json!({ "feature_load": "redis/features", "queue": "queue/ranker" }))]

@@ -271,10 +271,14 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
     if table.objective_p99.is_some_and(|objective| objective.0.is_zero()) {
         document.wrong(&here("objective_p99"), "is met by no request: write for example '500ms'");
     }
+    if table.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
+        document.wrong(&here("timeout"), "waits for nothing: write for example '3s', or leave it out");
+    }
     let thresholds = thresholds(&table.thresholds, &["component", index, "thresholds"], document);
     let declared = components.entry(&subject);
     declared.depends_on = depends_on;
     declared.objective_p99 = table.objective_p99.map(|span| span.0);
+    declared.timeout = table.timeout.map(|span| span.0);
     declared.stages = stages;
     declared.thresholds = thresholds;
     super::health::declare(table, index, declared, document);

@@ -111,6 +111,16 @@ impl Histogram {
         true
     }
 
+    /// The share of events above a value, by the bucket whose bound is the next above it: never too large. `None` without
+    /// events or without buckets.
+    pub fn share_above(&self, value: f64) -> Option<f64> {
+        if self.count <= 0.0 || self.bounds.is_empty() {
+            return None;
+        }
+        let within = self.bounds.iter().position(|bound| *bound >= value).map(|bucket| self.counts[bucket]);
+        Some(within.map_or(0.0, |within| 1.0 - within / self.count))
+    }
+
     /// The `q` quantile, `0 < q < 1`, by linear interpolation within a bucket as Prometheus'
     /// `histogram_quantile` does, but a bound instead of a number where the bucket is open on one side.
     /// `None` without events.

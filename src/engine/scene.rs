@@ -1,5 +1,6 @@
 //! What a rule sees: the store, the world and the graph at one moment, with the questions that rules ask.
 
+mod callers;
 mod lately;
 mod looked;
 mod told;
@@ -24,6 +25,7 @@ use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::World;
+pub(crate) use callers::Patience;
 pub(crate) use looked::Looked;
 pub(crate) use told::Told;
 

@@ -135,6 +135,9 @@ pub struct Component {
     /// configuration centre, a vector store. Which way is worse follows from the baseline, else more is worse.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alerts: BTreeMap<String, f64>,
+    /// How long it waits for an answer of what it calls, where its page does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
     /// Other names of the same component: what is told of them is told of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<Subject>,
@@ -155,6 +158,7 @@ impl Component {
             thresholds: BTreeMap::new(),
             workload: None,
             alerts: BTreeMap::new(),
+            timeout: None,
             aliases: vec![],
         }
     }

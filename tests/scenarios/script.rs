@@ -140,6 +140,8 @@ pub(crate) struct Declared {
     pub(crate) stages: BTreeMap<String, Subject>,
     pub(crate) workload: Option<Workload>,
     pub(crate) objective: Option<f64>,
+    /// How long it waits for an answer, seconds.
+    pub(crate) timeout: Option<f64>,
 }
 
 /// A series beside the usual ones: a free metric, an edge, another service's.

@@ -395,6 +395,7 @@ fn settings(case: &Case) -> Settings {
             stages: row.stages.clone(),
             workload: row.workload,
             objective_p99: row.objective.map(Duration::from_secs_f64),
+            timeout: row.timeout.map(Duration::from_secs_f64),
             ..Component::new(row.subject.clone())
         });
     }

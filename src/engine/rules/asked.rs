@@ -45,6 +45,14 @@ pub(super) fn asked(scene: &Scene<'_>, subject: &Subject) -> Option<Asked> {
     all().find(|asked| asked.attempts.is_some()).or_else(|| all().next())
 }
 
+/// What is asked of a service that nobody is seen to call: request ids of its log, else what it answers, of which nobody
+/// knows how much is asked again.
+pub(super) fn answered(scene: &Scene<'_>, service: &Subject) -> Option<Asked> {
+    let by_log = by_log(scene, service).filter(|asked| asked.attempts.is_some());
+    let unsorted = || Some(Asked { attempts: None, usual_attempts: None, ..by_own_retries(scene, service)? });
+    by_log.or_else(unsorted)
+}
+
 fn by_caller(scene: &Scene<'_>, client: &Subject) -> Option<Asked> {
     Some(Asked {
         originals: scene.total(client, CLIENT_ORIGINALS)?,

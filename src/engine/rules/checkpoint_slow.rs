@@ -7,15 +7,15 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::metric::{BACK_PRESSURE, CHECKPOINT_DURATION, CHECKPOINT_FAILURES, Unit};
 use crate::quantity::show;
 use crate::report::Role;
-use crate::scene::{Scene, evidence};
+use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
 pub(super) static RULE: Rule = Rule {
     id: "checkpoint-slow",
     title: "checkpoints of a pipeline take long or fail",
-    doc: "The last checkpoint took more than twice the 90th percentile of the last healthy hour, or checkpoints \
-          fail. Barriers travel with the data, so tasks that cannot pass their output on hold them up: back pressure \
+    doc: "The last checkpoint took more than twice the 90th percentile of the last healthy hour, or two and more \
+          failed within 10 minutes: one alone is made up for by the next. Barriers travel with the data, so tasks that cannot pass their output on hold them up: back pressure \
           shows first as slow checkpoints. Meanwhile what the pipeline writes grows old. A declared or learned healthy \
           value goes first; without 30 healthy points nobody knows what is usual.",
     next: "look for the task with the highest back pressure and at what it writes to; then at the store of the state",
@@ -41,6 +41,12 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Seconds,
             help: "duration below which a multiple means nothing",
         },
+        Threshold {
+            name: "failures",
+            default: 2.0,
+            unit: Unit::Count,
+            help: "checkpoints that fail within 10 minutes",
+        },
     ],
     rivals: &[RivalRow {
         rule: "consumer-lag",
@@ -49,6 +55,9 @@ pub(super) static RULE: Rule = Rule {
     absorbs: &["deviation"],
     judge,
 };
+
+/// The span in which failures count.
+const TEN_MINUTES: Duration = Duration::from_secs(600);
 
 /// The past in which a duration is usual.
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -62,7 +71,8 @@ fn judge(scene: &Scene<'_>, pipeline: &Subject, limits: &Limits<'_>) -> Judgemen
     let seconds = |value: f64| show(value, Unit::Seconds);
     let shown = format!("the last checkpoint of {} took {}", worst.name, seconds(worst.seen.value));
     let pressure = back_pressure(scene, pipeline);
-    let failures = scene.total_of_parts(pipeline, CHECKPOINT_FAILURES).filter(|seen| seen.value > 0.0);
+    // Counted from a rate, which is a little less or more than the whole.
+    let failures = failures(scene, pipeline).filter(|seen| seen.value.round() >= limits.of("failures"));
     let limit = worst.limit.filter(|limit| worst.seen.value > *limit);
     let mut numbers = vec![];
     let (sentence, short, severity) = match (limit, failures) {
@@ -73,7 +83,15 @@ fn judge(scene: &Scene<'_>, pipeline: &Subject, limits: &Limits<'_>) -> Judgemen
             let sentence = format!("{shown}{usual}, limit {}", seconds(limit));
             (sentence, format!("checkpoint {}", seconds(worst.seen.value)), worst.severity())
         }
-        (None, Some(_)) => ("checkpoints fail".to_owned(), "checkpoints fail".to_owned(), 1.0),
+        (None, Some(failed)) => (
+            format!(
+                "{:.0} checkpoints failed within 10 min, limit {:.0}",
+                failed.value,
+                limits.of("failures")
+            ),
+            "checkpoints fail".to_owned(),
+            failed.value / limits.of("failures"),
+        ),
         (None, None) => {
             return match all.iter().find(|level| level.limit.is_none()) {
                 Some(_) => {
@@ -83,13 +101,29 @@ fn judge(scene: &Scene<'_>, pipeline: &Subject, limits: &Limits<'_>) -> Judgemen
             };
         }
     };
-    numbers.extend(failures.map(|seen| evidence(CHECKPOINT_FAILURES, seen, None, None)));
+    let limit = Some(limits.of("failures"));
+    numbers.extend(
+        failures.map(|seen| named_evidence("failed checkpoints".to_owned(), Unit::Count, seen, limit, None)),
+    );
     numbers.extend(pressure.map(|seen| evidence(BACK_PRESSURE, seen, None, None)));
     let breach = Breach::new(sentence, short, severity, numbers);
     match pressure {
         Some(_) => breach.judged(),
         None => breach.with_rival(&RULE.rivals[0]).judged(),
     }
+}
+
+/// How many checkpoints failed in the last ten minutes, over all jobs.
+fn failures(scene: &Scene<'_>, pipeline: &Subject) -> Option<Seen> {
+    let told = scene.told(pipeline, CHECKPOINT_FAILURES).into_iter();
+    told.filter_map(|told| {
+        let newest = scene.latest_part(&told.by, CHECKPOINT_FAILURES, told.part.as_ref())?;
+        let points = scene.points_since(&told, CHECKPOINT_FAILURES, newest.at - TEN_MINUTES);
+        // Each rate stands for the time since the one before it.
+        let gained = points.windows(2).map(|pair| pair[1].value * pair[1].at.seconds_after(pair[0].at)).sum();
+        Some(Seen { value: gained, at: newest.at })
+    })
+    .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
 }
 
 /// The highest back pressure of its tasks.

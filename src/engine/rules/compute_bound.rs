@@ -117,8 +117,7 @@ fn done(scene: &Scene<'_>, wait: &Wait) -> (Metric, Seen, Option<Seen>) {
     let component = Subject::component(Kind::Service, wait.whose.name());
     let service = wait.whose.address().map_or(component.clone(), |address| component.instance(address));
     let counts = [&service, &wait.whose];
-    let tokens =
-        counts.into_iter().find_map(|subject| Some((subject, scene.total(subject, TOKENS_OUT)?)));
+    let tokens = counts.into_iter().find_map(|subject| Some((subject, scene.total(subject, TOKENS_OUT)?)));
     match tokens {
         Some((subject, now)) => (TOKENS_OUT, now, before(scene, subject, TOKENS_OUT, now)),
         None => {

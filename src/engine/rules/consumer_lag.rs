@@ -10,8 +10,11 @@ use crate::report::Role;
 use crate::scene::{Scene, evidence};
 use crate::subject::{Kind, Subject};
 
+/// The id of the rule, which stale features ask for by name.
+pub(super) const ID: &str = "consumer-lag";
+
 pub(super) static RULE: Rule = Rule {
-    id: "consumer-lag",
+    id: ID,
     title: "a consumer group falls behind",
     doc: "The lag of a consumer group on a topic, in messages or in seconds, is above 1.5 times the 95th percentile \
           of its last two healthy hours. Until it has caught up, what is made of these messages is old. A declared or \

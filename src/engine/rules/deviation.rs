@@ -1,6 +1,6 @@
 //! A dependency is not as it usually is, and nothing says how that makes anybody wait.
 
-use super::{Breach, Judgement, Limits, Nature, RULES, Rule, Threshold, Watches};
+use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
 use crate::measured::Measured;
 use crate::metric::{MetricName, OWN_COST, Unit};
@@ -56,15 +56,12 @@ const LEAST_SPREAD: f64 = 0.05;
 const LEAST_FROM_ZERO: f64 = 1.0;
 
 fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgement {
-    let symptoms: Vec<&str> =
-        RULES.iter().filter(|rule| rule.nature == Nature::Symptom).map(|rule| rule.id).collect();
     if scene.graph.callers(component).next().is_none() {
         return Judgement::Unknown(
             "nobody is known to call it, so nobody can say whom it makes wait".to_owned(),
         );
     }
-    let suffering = scene.graph.above(component);
-    if !suffering.keys().any(|caller| scene.findings.stirring(&symptoms, caller)) {
+    if !scene.callers_suffer(component) {
         return Judgement::Clear("no caller of it suffers".to_owned());
     }
     let (mut looked, mut without, mut unusual) = (0, 0, vec![]);

@@ -132,15 +132,9 @@ fn readiness(scene: &Scene<'_>, instance: &Subject, fresh: bool) -> Option<(Seen
     by_gateway.or_else(|| Some((latest(instance, READY, None)?, "its own check".to_owned())))
 }
 
-fn minute_mean(scene: &Scene<'_>, instance: &Subject, metric: Metric) -> Option<Seen> {
-    let at = scene.latest(instance, metric)?.at;
-    let points = scene.store.points(instance, metric, None)?.since(at - MINUTE);
-    let (sum, count) = points.fold((0.0, 0.0), |(sum, count), seen| (sum + seen.value, count + 1.0));
-    (count > 0.0).then(|| Seen { value: sum / count, at })
-}
-
 fn errors(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Option<Look> {
-    let (errors, requests) = (minute_mean(scene, instance, ERRORS)?, minute_mean(scene, instance, REQUESTS)?);
+    let minute = |metric| scene.mean_over(instance, metric, None, MINUTE);
+    let (errors, requests) = (minute(ERRORS)?, minute(REQUESTS)?);
     if requests.value < FLOOR {
         return None;
     }
@@ -210,11 +204,6 @@ fn usual_mean(
     metric: Metric,
     mean: impl Fn(&Subject) -> Option<f64>,
 ) -> Option<Baseline> {
-    let calm = scene.calm.and_then(|(from, to)| {
-        let gained = scene.distribution_between(instance, metric, None, from, to)?;
-        (to.since(from) >= MINUTE / 2).then(|| gained.mean())?
-    });
-    let lifetime = || scene.lifetime_distribution(instance, metric, None)?.mean();
     let others = || {
         let service = instance.component_of();
         let others = scene.world.parts(&service).filter(|(other, _)| *other != instance);
@@ -222,9 +211,8 @@ fn usual_mean(
         means.sort_by(f64::total_cmp);
         median(&means)
     };
-    let from = |from: BaselineFrom| move |typical: f64| Baseline::new(typical, from);
-    calm.map(from(BaselineFrom::Earlier))
-        .or_else(|| lifetime().map(from(BaselineFrom::Lifetime)))
-        .or_else(|| others().map(from(BaselineFrom::Peers)))
+    scene
+        .usual_mean(instance, metric, None, MINUTE / 2)
+        .or_else(|| Some(Baseline::new(others()?, BaselineFrom::Peers)))
         .filter(|usual| usual.typical > 0.0)
 }

@@ -1,11 +1,14 @@
 //! Features are older than they may be.
 
+use super::consumer_lag::ID as CONSUMER_LAG;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
+use crate::findings::State;
 use crate::metric::{FEATURE_AGE, Unit};
 use crate::quantity::show;
 use crate::report::{BaselineFrom, Role};
 use crate::scene::{Scene, Told, evidence};
+use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
 pub(super) static RULE: Rule = Rule {
@@ -46,8 +49,15 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
     });
     let past =
         |objective: Option<Baseline>, age: f64| objective.map_or(0.0, |known| age / known.typical.max(1e-9));
-    let worst = ages.max_by(|one, other| past(one.2, one.0.value).total_cmp(&past(other.2, other.0.value)));
-    let Some((seen, name, objective)) = worst else {
+    let ages: Vec<_> = ages.collect();
+    let worst =
+        ages.iter().max_by(|one, other| past(one.2, one.0.value).total_cmp(&past(other.2, other.0.value)));
+    let is_late = |(seen, _, objective): &&(Seen, String, Option<Baseline>)| {
+        past(*objective, seen.value) > limits.of("multiple")
+    };
+    // Of which nobody can say how old they may be, those are not cleared by others that are fresh.
+    let unbounded = || ages.iter().find(|(_, _, objective)| objective.is_none());
+    let Some((seen, name, objective)) = worst.filter(is_late).or_else(unbounded).or(worst) else {
         return Judgement::Unknown(format!("no age of features: {}", scene.missing(component)));
     };
     let age = show(seen.value, Unit::Seconds);
@@ -66,13 +76,15 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
         format!("{name} is {age} old, objective {wanted}, limit {}", show(limit, Unit::Seconds)),
         format!("features {age} old"),
         seen.value / limit,
-        vec![evidence(FEATURE_AGE, seen, Some(limit), Some(objective))],
+        vec![evidence(FEATURE_AGE, *seen, Some(limit), Some(*objective))],
     );
-    let feeds = scene.graph.callees(component).any(|callee| callee.kind() == Kind::Kafka);
-    let is_fed_well = scene.findings.iter().any(|finding| {
-        finding.rule.id == "consumer-lag" && matches!(finding.state, crate::findings::State::Clear(_))
-    });
-    if feeds && !is_fed_well {
+    let below = scene.graph.below(component);
+    let mut groups = below.keys().filter(|callee| callee.kind() == Kind::Kafka);
+    let is_behind = |group: &Subject| {
+        let finding = scene.findings.get(CONSUMER_LAG, group);
+        !finding.is_some_and(|finding| matches!(finding.state, State::Clear(_)))
+    };
+    if groups.any(is_behind) {
         return breach.with_rival(&RULE.rivals[0]).judged();
     }
     breach.judged()

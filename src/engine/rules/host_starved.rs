@@ -1,5 +1,7 @@
 //! A machine has more to run than it can, and what runs there is slow.
 
+use std::time::Duration;
+
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{
     HOST_CPUS, HOST_LOAD, HOST_RUNNABLE, HOST_SWITCHES, HOST_THROTTLED, STAGE_DURATION, Unit,
@@ -19,7 +21,9 @@ pub(super) static RULE: Rule = Rule {
     doc: "At least twice as many tasks want to run as there are cores (the run queue, else the load average), or a \
           limit holds the tasks of a container back for a tenth of the time. Three times as many context switches as \
           usual stand beside these as evidence and are not enough alone. Stages of a service on that machine that \
-          grow with it make it the cause; without their times, slow own code cannot be told apart.",
+          grow with it make it the cause: at least 1.5 times their usual mean, and longer by a twentieth of the \
+          objective. Where they take as long as ever, it is a suspect at most; without their times, or their usual \
+          ones, slow own code cannot be told apart.",
     next: "see what else runs there, raise or lift the container's CPU limit, or move the service to another machine",
     watches: Watches::Components(&[Kind::Host]),
     nature: Nature::Mechanism,
@@ -44,6 +48,12 @@ pub(super) static RULE: Rule = Rule {
             default: 3.0,
             unit: Unit::Ratio,
             help: "multiple of the usual context switches that is told",
+        },
+        Threshold {
+            name: "grown",
+            default: 1.5,
+            unit: Unit::Ratio,
+            help: "multiple of its usual mean from which a stage has grown with it",
         },
     ],
     rivals: &[RivalRow { rule: "self-slow", told_by: "times of the service's stages beside the run queue" }],
@@ -94,13 +104,18 @@ fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
         }
     }
     let short = told.first().cloned().unwrap_or_default();
+    let stages = stages(scene, host, limits.of("grown"));
+    told.extend(stages.words());
     let breach = Breach::new(told.join(", "), short, severity, numbers);
-    if stages_are_known(scene, host) {
-        breach.judged()
-    } else {
-        breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
+    match stages {
+        Stages::Grown(_) => breach.judged(),
+        Stages::AsUsual(_) => breach.at_most(Confidence::Low).judged(),
+        Stages::Unknown => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged(),
     }
 }
+
+/// Calm that is long enough to say what is usual.
+const LEAST_CALM: Duration = Duration::from_secs(30);
 
 struct Crowd {
     tasks: Seen,
@@ -128,10 +143,56 @@ fn held_back(scene: &Scene<'_>, host: &Subject) -> Option<(String, Seen)> {
         .max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
 }
 
-/// Whether a service on the machine tells where its time goes.
-fn stages_are_known(scene: &Scene<'_>, host: &Subject) -> bool {
-    scene.graph.above(host).keys().any(|caller| {
-        let tells = |part: &Subject| !scene.store.parts(part, STAGE_DURATION).is_empty();
-        caller.kind() == Kind::Service && scene.world.parts(caller).any(|(part, _)| tells(part))
-    })
+/// How the own stages of services on a machine stand beside their usual.
+enum Stages {
+    /// One has grown, in words.
+    Grown(String),
+    /// None has, of this service.
+    AsUsual(Subject),
+    /// Nobody tells, or nobody knows what is usual.
+    Unknown,
+}
+
+impl Stages {
+    fn words(&self) -> Option<String> {
+        match self {
+            Self::Grown(words) => Some(words.clone()),
+            Self::AsUsual(service) => Some(format!("but the stages of {service} take as long as ever")),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Share of the objective below which a stage that grew is no trouble.
+const FELT: f64 = 0.05;
+
+/// What the stages that services spend on a machine, and in nothing that they call, come to.
+fn stages(scene: &Scene<'_>, host: &Subject, multiple: f64) -> Stages {
+    let above = scene.graph.above(host);
+    let services = above.keys().filter(|caller| caller.kind() == Kind::Service);
+    let mut known = Stages::Unknown;
+    for service in services {
+        let says_which =
+            scene.settings.component(service).is_some_and(|declared| !declared.stages.is_empty());
+        if !says_which && scene.graph.callees(service).any(|callee| callee != host) {
+            continue;
+        }
+        let own = scene.stages(service).into_iter();
+        for stage in own.filter(|stage| stage.spent_in.as_ref().is_none_or(|spent_in| spent_in == host)) {
+            let usual = scene.usual_mean(service, STAGE_DURATION, Some(&stage.name), LEAST_CALM);
+            let Some(usual) = usual.map(|usual| usual.typical).filter(|usual| *usual > 0.0) else { continue };
+            let floor = usual + scene.objective(service) * FELT;
+            if stage.mean >= (usual * multiple).max(floor) {
+                return Stages::Grown(format!(
+                    "stage {} of {service} takes {}, {} its usual {}",
+                    stage.name,
+                    show(stage.mean, Unit::Seconds),
+                    times(stage.mean / usual),
+                    show(usual, Unit::Seconds)
+                ));
+            }
+            known = Stages::AsUsual(service.clone());
+        }
+    }
+    known
 }

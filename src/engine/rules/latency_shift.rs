@@ -68,12 +68,8 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
             None => {}
         }
     }
-    let mean = DURATIONS.iter().find_map(|metric| scene.mean_without_buckets(subject, *metric));
-    Judgement::Unknown(match (most_events, mean) {
-        (None, Some(mean)) => {
-            let mean = show(mean, Unit::Seconds);
-            format!("only a mean, {mean}: the page keeps no buckets, and without them there is no percentile")
-        }
+    Judgement::Unknown(match (most_events, scene.only_a_mean(subject, DURATIONS)) {
+        (_, Some(only_a_mean)) => only_a_mean,
         (Some(events), _) => format!("{events} requests in the last 5 min: a 99th percentile needs 200"),
         (None, None) => format!("no latency histogram: {}", scene.missing(subject)),
     })
@@ -108,7 +104,7 @@ fn judge_p99(
     if p99 > objective && !only_bound {
         let sentence = format!("p99 {shown}, objective {}{compared}", show(objective, Unit::Seconds));
         let breach = Breach::new(sentence, format!("p99 {shown}"), p99 / objective, evidence(objective));
-        let above = share_above(observed, objective);
+        let above = observed.gained.share_above(objective).unwrap_or(0.0);
         return if above >= CERTAIN_SHARE { breach.certain().judged() } else { breach.judged() };
     }
     let scale =
@@ -134,15 +130,4 @@ fn judge_p99(
         String::new()
     };
     Judgement::Clear(format!("p99 {shown}{against}{compared}"))
-}
-
-/// The share of events above a value, by the bucket whose bound is the next above it: never too large.
-fn share_above(observed: &Observed, value: f64) -> f64 {
-    let gained = &observed.gained;
-    let below =
-        gained.bounds.iter().position(|bound| *bound >= value).map_or(0.0, |bucket| gained.counts[bucket]);
-    if gained.bounds.last().is_some_and(|last| *last < value) {
-        return 0.0;
-    }
-    1.0 - below / gained.count
 }

@@ -1,8 +1,10 @@
 //! Requests wait longer than their callers do, and nobody is refused.
 
-use super::queueing::Wait;
+use std::time::Duration;
+
+use super::queueing::{WAIT, Wait};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{CLIENT_TIMEOUT, QUEUE_REJECTED, UPSTREAM_TIMEOUT, Unit};
+use crate::metric::{QUEUE_REJECTED, Unit};
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, evidence};
@@ -13,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     id: "no-backpressure",
     title: "requests wait longer than their callers do, and nobody is refused",
     doc: "Waiting requests over the completion rate is longer than callers wait for an answer (the shortest time-out \
-          that a client or a gateway above the queue exposes), does not fall, and the queue refuses nobody. Then all \
+          that a client or a gateway above the queue exposes, or that is declared for it as 'timeout'), does not fall, and the queue refuses nobody. Then all \
           that is done is done for callers that have gone, and a queue that a short fault filled stays full. It keeps \
           a failure up and does not begin it: medium at most.",
     next: "answer 503 with Retry-After: 1 from 80 % of the queue on, or bound the queue by the time that callers wait; \
@@ -24,12 +26,7 @@ pub(super) static RULE: Rule = Rule {
     role: Role::Amplifier,
     hold: 3,
     thresholds: &[
-        Threshold {
-            name: "wait",
-            default: 0.5,
-            unit: Unit::Ratio,
-            help: "share of the latency objective below which a wait is no trouble, whatever callers do",
-        },
+        WAIT,
         Threshold {
             name: "refused",
             default: 0.1,
@@ -45,12 +42,15 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
+/// The span over which refusals are counted: a queue at its limit refuses some now and then.
+const SPAN: Duration = Duration::from_secs(10);
+
 fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     let (wait, _) = match Wait::that_troubles(scene, queue, limits) {
         Ok(troubles) => troubles,
         Err(judgement) => return judgement,
     };
-    let refused = scene.total(queue, QUEUE_REJECTED);
+    let refused = scene.total_over(queue, QUEUE_REJECTED, SPAN);
     if let Some(refused) = refused.filter(|seen| seen.value >= limits.of("refused")) {
         return Judgement::Clear(format!(
             "a wait of {}, and {} refused",
@@ -89,24 +89,9 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
 /// Who of those above a queue gives up first, and after how many seconds.
 fn shortest_patience(scene: &Scene<'_>, queue: &Subject) -> Option<(Subject, Seen)> {
     let above = scene.graph.above(queue);
-    above
-        .keys()
-        .filter_map(|caller| {
-            let parts = || scene.world.parts(caller).map(|(part, _)| part);
-            let timeouts: Vec<Seen> = match caller.kind() {
-                Kind::Client => parts().filter_map(|part| scene.latest(part, CLIENT_TIMEOUT)).collect(),
-                Kind::Gateway => parts()
-                    .flat_map(|part| {
-                        let upstreams = scene.store.parts(part, UPSTREAM_TIMEOUT);
-                        upstreams.into_iter().filter_map(|upstream| {
-                            scene.present_part(part, UPSTREAM_TIMEOUT, upstream.as_ref())
-                        })
-                    })
-                    .collect(),
-                _ => vec![],
-            };
-            let shortest = timeouts.into_iter().filter(|seen| seen.value > 0.0);
-            Some((caller.clone(), shortest.min_by(|one, other| one.value.total_cmp(&other.value))?))
-        })
+    let callers = above.keys().filter(|caller| matches!(caller.kind(), Kind::Client | Kind::Gateway));
+    callers
+        .flat_map(|caller| scene.patience(caller).into_iter().map(move |patience| (caller, patience.seconds)))
         .min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value))
+        .map(|(caller, seconds)| (caller.clone(), seconds))
 }

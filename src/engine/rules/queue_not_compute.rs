@@ -57,7 +57,9 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         ));
     }
     let mut numbers = wait.evidence(limit);
-    numbers.extend(scene.total(&wait.whose, QUEUE_RUNNING).map(|seen| evidence(QUEUE_RUNNING, seen, None, None)));
+    numbers.extend(
+        scene.total(&wait.whose, QUEUE_RUNNING).map(|seen| evidence(QUEUE_RUNNING, seen, None, None)),
+    );
     numbers.extend(utilization.map(|seen| evidence(GPU_UTILIZATION, seen, Some(limits.of("busy")), None)));
     let breach = Breach::new(
         format!("{}, limit {}", wait.words(), show(limit, Unit::Seconds)),

@@ -1,7 +1,7 @@
 //! The service's own code is slow.
 
 use super::host_starved::ID as HOST_STARVED;
-use super::{Breach, Judgement, Limits, Nature, RULES, RivalRow, Rule, Threshold, Watches};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::State;
 use crate::metric::{STAGE_DURATION, Unit};
 use crate::quantity::show;
@@ -66,7 +66,7 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
             show(longest.mean, Unit::Seconds)
         ));
     }
-    if !has_symptom(scene, service) {
+    if !scene.callers_suffer(service) {
         return Judgement::Clear(format!("{shown}, and callers do not suffer"));
     }
     let Stage { name, mean, share, p99, .. } = longest;
@@ -116,12 +116,6 @@ fn host_is_fine(scene: &Scene<'_>, service: &Subject) -> bool {
         scene.findings.get(HOST_STARVED, host).is_some_and(|finding| matches!(finding.state, State::Clear(_)))
     };
     hosts.peek().is_some() && hosts.all(is_clear)
-}
-
-fn has_symptom(scene: &Scene<'_>, service: &Subject) -> bool {
-    let symptoms: Vec<&str> =
-        RULES.iter().filter(|rule| rule.nature == Nature::Symptom).map(|rule| rule.id).collect();
-    scene.graph.above(service).keys().any(|caller| scene.findings.stirring(&symptoms, caller))
 }
 
 /// The first thing below a service, itself left out, on which a mechanism that could convict is pending or firing, and

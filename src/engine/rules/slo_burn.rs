@@ -1,9 +1,9 @@
-//! Errors use up what the objective allows, fast enough to wake somebody.
+//! Errors or slow requests use up what the objective allows, fast enough to wake somebody.
 
 use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
-use crate::metric::{ERRORS, Metric, REQUESTS, Unit};
+use crate::metric::{ERRORS, MODEL_DURATION, Metric, REQUEST_DURATION, REQUESTS, Unit};
 use crate::quantity::{show, times};
 use crate::report::Role;
 use crate::scene::{Scene, named_evidence};
@@ -13,18 +13,17 @@ use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "slo-burn",
-    title: "errors use up what the objective allows",
-    doc: "The share of requests that end in an error is more than 14.4 times what the objective allows over the last \
+    title: "errors or slow requests use up what the objective allows",
+    doc: "The share of requests that end in an error, or that take longer than a declared objective of the 99th \
+          percentile, is more than 14.4 times what the objective allows over the last \
           hour and the last 5 minutes, or more than 6 times over the last 6 hours and the last 15 minutes (multi-window \
           burn rates, as in Google's SRE workbook). A window counts once half of it was seen: a tool that started \
           during the incident has no hour yet, and then the rule says so. It is a symptom: it accuses nobody.",
     next: "walk the dependencies first: a refusal names its component in the error text",
     watches: Watches::Those {
         kinds: &[Kind::Gateway, Kind::Service],
-        which: "that counts its errors",
-        are: |scene, subject| {
-            scene.world.parts(subject).any(|(part, _)| scene.store.points(part, ERRORS, None).is_some())
-        },
+        which: "that counts its errors, or times its requests and has an objective",
+        are: |scene, subject| scene.tells(subject, ERRORS) || timed(scene, subject).is_some(),
     },
     nature: Nature::Symptom,
     exonerates: false,
@@ -36,6 +35,12 @@ pub(super) static RULE: Rule = Rule {
             default: 0.001,
             unit: Unit::Ratio,
             help: "share of requests that may end in an error: an objective of 99.9 %",
+        },
+        Threshold {
+            name: "allowed_slow",
+            default: 0.01,
+            unit: Unit::Ratio,
+            help: "share of requests that may take longer than the objective of the 99th percentile",
         },
         Threshold {
             name: "fast",
@@ -85,57 +90,106 @@ const SEEN: f64 = 0.5;
 const BIN_S: f64 = 10.0;
 const COARSE_BIN_S: f64 = 60.0;
 
+/// Something of which the objective allows a share of all requests.
+struct Budget {
+    /// What uses it up, in words.
+    what: String,
+    /// The threshold that says how much is allowed.
+    allowed: &'static str,
+    /// The share of requests in a window, where enough of the window was seen.
+    share: fn(&Scene<'_>, &Subject, Moment, Duration) -> Option<f64>,
+    /// When it was last counted.
+    at: Moment,
+}
+
+/// A share that is never allowed to be less: nothing could be divided by it.
+const LEAST_ALLOWED: f64 = 1e-6;
+
 fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
-    let allowed = limits.of("allowed");
-    let Some(at) = scene.total(subject, ERRORS).map(|seen| seen.at) else {
-        return Judgement::Unknown(format!("no count of errors: {}", scene.missing(subject)));
-    };
+    let budgets = budgets(scene, subject);
+    if budgets.is_empty() {
+        return Judgement::Unknown(format!(
+            "no count of errors and no times of requests: {}",
+            scene.missing(subject)
+        ));
+    }
     let mut seen = vec![];
-    for pair in PAIRS {
-        let burn = |span| ratio_over(scene, subject, at, span).map(|ratio| ratio / allowed);
-        let (Some(long), Some(short)) = (burn(pair.long), burn(pair.short)) else { continue };
-        let limit = limits.of(pair.limit);
-        let shown = format!("{} what is allowed {}", times(long.min(short)), pair.words);
-        if long <= limit || short <= limit {
-            seen.push(shown);
-            continue;
+    for Budget { what, allowed: name, share, at } in budgets {
+        let allowed = limits.of(name).max(LEAST_ALLOWED);
+        for pair in PAIRS {
+            let burn = |span| share(scene, subject, at, span).map(|ratio| ratio / allowed);
+            let (Some(long), Some(short)) = (burn(pair.long), burn(pair.short)) else { continue };
+            let limit = limits.of(pair.limit);
+            let shown = format!("{} what is allowed {}", times(long.min(short)), pair.words);
+            if long <= limit || short <= limit {
+                seen.push(format!("{what} are {shown}"));
+                continue;
+            }
+            let ratio = |name: &str, value: f64, limit: Option<f64>| {
+                named_evidence(name.to_owned(), Unit::Ratio, Seen { value, at }, limit, None)
+            };
+            return Breach::new(
+                format!("{what} are {shown}, limit {limit}x"),
+                format!("{what} {} what is allowed", times(long.min(short))),
+                long.min(short) / limit,
+                vec![
+                    ratio("burn rate, long window", long, Some(limit)),
+                    ratio("burn rate, short window", short, Some(limit)),
+                    ratio("allowed share", allowed, None),
+                ],
+            )
+            .judged();
         }
-        let value = |value| Seen { value, at };
-        return Breach::new(
-            format!("errors are {shown}, limit {limit}x"),
-            format!("errors {} what is allowed", times(long.min(short))),
-            long.min(short) / limit,
-            vec![
-                named_evidence(
-                    "burn rate, long window".to_owned(),
-                    Unit::Ratio,
-                    value(long),
-                    Some(limit),
-                    None,
-                ),
-                named_evidence(
-                    "burn rate, short window".to_owned(),
-                    Unit::Ratio,
-                    value(short),
-                    Some(limit),
-                    None,
-                ),
-                named_evidence("allowed share of errors".to_owned(), Unit::Ratio, value(allowed), None, None),
-            ],
-        )
-        .judged();
     }
     if seen.is_empty() {
-        return Judgement::Unknown(format!(
-            "no burn rate: half of an hour must have been seen, objective {}",
-            show(1.0 - allowed, Unit::Ratio)
-        ));
+        return Judgement::Unknown("no burn rate: half of an hour must have been seen".to_owned());
     }
     Judgement::Clear(seen.join(", "))
 }
 
+/// What is counted of a subject: its errors, and what is slower than a declared objective.
+fn budgets(scene: &Scene<'_>, subject: &Subject) -> Vec<Budget> {
+    let errors = scene.total(subject, ERRORS).map(|seen| Budget {
+        what: "errors".to_owned(),
+        allowed: "allowed",
+        share: failing,
+        at: seen.at,
+    });
+    let slow = timed(scene, subject).and_then(|(metric, objective)| {
+        Some(Budget {
+            what: format!("requests slower than {}", show(objective, Unit::Seconds)),
+            allowed: "allowed_slow",
+            share: slow,
+            at: scene.last_scrape(subject, metric, None)?,
+        })
+    });
+    errors.into_iter().chain(slow).collect()
+}
+
+/// The times of a subject's requests and the declared objective for them, where there are both.
+fn timed(scene: &Scene<'_>, subject: &Subject) -> Option<(Metric, f64)> {
+    let objective = scene.declared_objective(subject)?;
+    let told = |metric: &Metric| scene.tells(subject, *metric);
+    Some(([REQUEST_DURATION, MODEL_DURATION].into_iter().find(told)?, objective))
+}
+
+/// Requests over the objective in a window that ends at a moment, of all; `None` unless enough of it was seen, and without
+/// buckets.
+fn slow(scene: &Scene<'_>, subject: &Subject, at: Moment, span: Duration) -> Option<f64> {
+    let (metric, objective) = timed(scene, subject)?;
+    let from = at - span;
+    let seen = scene.world.parts(subject).filter_map(|(part, _)| {
+        let first = scene.store.gained_from(part, metric, from, at)?;
+        Some(at.seconds_after(first.max(from)))
+    });
+    if seen.fold(0.0, f64::max) < span.as_secs_f64() * SEEN {
+        return None;
+    }
+    scene.distribution_between(subject, metric, None, from, at)?.share_above(objective)
+}
+
 /// Errors a request in a window that ends at a moment; `None` unless enough of it was seen.
-fn ratio_over(scene: &Scene<'_>, subject: &Subject, at: Moment, span: Duration) -> Option<f64> {
+fn failing(scene: &Scene<'_>, subject: &Subject, at: Moment, span: Duration) -> Option<f64> {
     let from = at - span;
     let errors = summed(scene, subject, ERRORS, from, at)?;
     let requests = summed(scene, subject, REQUESTS, from, at)?;

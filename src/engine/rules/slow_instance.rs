@@ -1,22 +1,27 @@
 //! One instance of a service is slow and the others are not.
 
+use std::time::Duration;
+
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::{Baseline, LEAST_EVENTS};
-use crate::metric::{MODEL_DURATION, PER_TOKEN, REQUEST_DURATION, TTFT, Unit};
-use crate::peers::quantile;
+use crate::metric::{MODEL_DURATION, Metric, PER_TOKEN, REQUEST_DURATION, TTFT, Unit};
+use crate::peers::{Peers, quantile};
 use crate::quantity::{show, times};
 use crate::report::{BaselineFrom, Role};
-use crate::scene::{Scene, named_evidence};
+use crate::scene::{DEFAULT_OBJECTIVE, Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "slow-instance",
     title: "one instance is slow and the others are not",
     doc: "An instance's 99th percentile of request duration, time to first token or time per token, over at \
           least 200 requests, is at least three times that of the fastest quarter of the other instances, and \
-          at least a fifth of the objective longer. With two instances the other one is the comparison; with \
-          one there is none, and the rule is not evaluated.",
+          longer by a fifth of the objective (of half a second at most for the first token, of 50 ms for each further \
+          one). With two instances the other one is the comparison; with one there is none, and the rule is not \
+          evaluated. One that gets at least twice the requests of the others may be slow for that: then a surge stays \
+          as a rival. A page without buckets has only a mean, and of that no percentile can be told.",
     next: "take it out of rotation softly, never below two instances, and compare its host, GPU and version",
     watches: Watches::Instances(Kind::Service),
     nature: Nature::Mechanism,
@@ -36,38 +41,70 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Ratio,
             help: "share of the objective by which it must be slower",
         },
+        Threshold {
+            name: "load",
+            default: 2.0,
+            unit: Unit::Ratio,
+            help: "multiple of the others' requests from which its load may be what makes it slow",
+        },
     ],
     rivals: &[RivalRow { rule: "surge", told_by: "requests a second per instance" }],
     absorbs: &[],
     judge,
 };
 
+/// A duration that is compared, with the scale of a difference that matters, seconds, by the objective of a request.
+struct Look {
+    metric: Metric,
+    scale: fn(f64) -> f64,
+}
+
+/// How long a token usually takes at most: an objective is one of whole requests.
+const TOKEN_S: f64 = 0.05;
+
+static LOOKS: &[Look] = &[
+    Look { metric: REQUEST_DURATION, scale: |objective| objective },
+    Look { metric: MODEL_DURATION, scale: |objective| objective },
+    Look { metric: TTFT, scale: |objective| objective.min(DEFAULT_OBJECTIVE) },
+    Look { metric: PER_TOKEN, scale: |_| TOKEN_S },
+];
+
+/// The span over which the load of instances is compared.
+const MINUTE: Duration = Duration::from_secs(60);
+
 fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgement {
     let service = instance.component_of();
     let mut seen = vec![];
-    for metric in [REQUEST_DURATION, MODEL_DURATION, TTFT, PER_TOKEN] {
-        let Some(Ok(own)) = scene.p99(instance, metric, None) else { continue };
-        let mut others: Vec<f64> = scene
-            .world
-            .parts(&service)
-            .filter(|(other, _)| *other != instance)
-            .filter_map(|(other, _)| scene.p99(other, metric, None)?.ok())
+    let mut is_alone = false;
+    for Look { metric, scale } in LOOKS {
+        let Some(Ok(own)) = scene.p99(instance, *metric, None) else { continue };
+        let mut others: Vec<f64> = others(scene, instance)
+            .filter_map(|other| scene.p99(other, *metric, None)?.ok())
             .filter(|other| other.gained.count >= LEAST_EVENTS)
             .map(|other| other.p99.number())
             .collect();
         others.sort_by(f64::total_cmp);
-        let Some(fast) = quantile(&others, 0.25).filter(|fast| *fast > 0.0) else { continue };
+        let Some(fast) = quantile(&others, 0.25).filter(|fast| *fast > 0.0) else {
+            is_alone = true;
+            continue;
+        };
         let value = own.p99.number();
-        let limit = (fast * limits.of("skew")).max(fast + scene.objective(&service) * limits.of("floor"));
+        let floor = scale(scene.objective(&service)) * limits.of("floor");
+        let limit = (fast * limits.of("skew")).max(fast + floor);
         let shown = format!("{}{}", own.p99.sign(), show(value, Unit::Seconds));
         if value < limit || own.p99.is_only_a_bound() {
             seen.push(format!("{} p99 {shown}", metric.name()));
             continue;
         }
+        let load = load(scene, instance, *metric, own.at);
+        let is_loaded = load.is_some_and(|load| load >= limits.of("load"));
+        let loaded = load
+            .filter(|_| is_loaded)
+            .map_or(String::new(), |load| format!("; it gets {} the requests of the others", times(load)));
         let peers = Baseline::new(fast, BaselineFrom::Peers);
-        return Breach::new(
+        let breach = Breach::new(
             format!(
-                "p99 {shown}, {} the fastest quarter of the others ({})",
+                "p99 {shown}, {} the fastest quarter of the others ({}){loaded}",
                 times(value / fast),
                 show(fast, Unit::Seconds)
             ),
@@ -80,14 +117,33 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
                 Some(limit),
                 Some(peers),
             )],
-        )
-        .judged();
+        );
+        return if is_loaded { breach.with_rival(&RULE.rivals[0]).judged() } else { breach.judged() };
     }
     if seen.is_empty() {
-        return Judgement::Unknown(format!(
-            "fewer than 200 requests to compare: {}",
-            scene.missing(instance)
-        ));
+        let durations: Vec<Metric> = LOOKS.iter().map(|look| look.metric).collect();
+        return Judgement::Unknown(match scene.only_a_mean(instance, &durations) {
+            Some(only_a_mean) => only_a_mean,
+            None if is_alone => "no other instance has 200 requests to compare with".to_owned(),
+            None => format!("fewer than 200 requests to compare: {}", scene.missing(instance)),
+        });
     }
     Judgement::Clear(seen.join(", "))
+}
+
+fn others<'a>(scene: &'a Scene<'_>, instance: &'a Subject) -> impl Iterator<Item = &'a Subject> {
+    let all = scene.world.parts(&instance.component_of()).map(|(part, _)| part).collect::<Vec<_>>();
+    all.into_iter().filter(move |other| *other != instance)
+}
+
+/// How many requests an instance gets, as a multiple of what the others do, of these the lower middle.
+fn load(scene: &Scene<'_>, instance: &Subject, metric: Metric, at: Moment) -> Option<f64> {
+    let of = |one: &Subject| {
+        let gained = scene.distribution_between(one, metric, None, at - MINUTE, at)?;
+        Some((one.clone(), gained.count))
+    };
+    let all = others(scene, instance).chain([instance]).filter_map(of).collect();
+    let peers = Peers::new(all);
+    let usual = peers.median_of_others(instance).filter(|usual| *usual > 0.0)?;
+    Some(peers.of(instance)? / usual)
 }

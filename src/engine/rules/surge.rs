@@ -1,8 +1,8 @@
 //! Real traffic rose.
 
-use super::asked::{Asked, asked};
+use super::asked::{Asked, answered, asked};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::Unit;
+use crate::metric::{REQUESTS, Unit};
 use crate::quantity::{show, times};
 use crate::report::Role;
 use crate::scene::{Scene, named_evidence};
@@ -15,9 +15,14 @@ pub(super) static RULE: Rule = Rule {
     doc: "Original requests are at least twice their healthy rate, their successes rise with them, and attempts \
           per original are flat: it is traffic and not a storm of retries. Without a count of attempts the two \
           cannot be told apart and the rule answers Unknown. A gateway's own retries and request ids of an access log are \
-          counted where no caller counts.",
+          counted where no caller counts. What a service answers is no count of originals: where nobody above it is \
+          seen and no log tells ids, a rise of its requests may be a surge or a storm, and the rule says so.",
     next: "see whether what is below has room: queue, batch fill, the busiest shard; scale on waiting requests",
-    watches: Watches::Components(&[Kind::Client, Kind::Gateway]),
+    watches: Watches::Those {
+        kinds: &[Kind::Client, Kind::Gateway, Kind::Service],
+        which: "that asks others, or that answers and has no client and no gateway before it",
+        are: |scene, component| component.kind() != Kind::Service || is_bare(scene, component),
+    },
     nature: Nature::Circumstance,
     exonerates: true,
     role: Role::Trigger,
@@ -43,7 +48,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement {
-    let Some(asked) = asked(scene, subject) else {
+    let asked =
+        if subject.kind() == Kind::Service { answered(scene, subject) } else { asked(scene, subject) };
+    let Some(asked) = asked else {
         return Judgement::Unknown(format!("no count of original requests: {}", scene.missing(subject)));
     };
     let Asked { originals, successes, usual_successes, .. } = asked;
@@ -61,7 +68,7 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
         return Judgement::Clear(shown);
     }
     let Some(attempts) = asked.attempts else {
-        return Judgement::Unknown(format!("{shown}: surge or storm? no count of attempts"));
+        return Judgement::Unknown(format!("{shown}: surge or storm? nothing counts what is asked again"));
     };
     let retries = (attempts.value / originals.value - 1.0).max(0.0);
     let goodput_rose = successes
@@ -91,4 +98,9 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
         ],
     )
     .judged()
+}
+
+/// Whether nobody is seen who asks a service: no client, no gateway, and no other service.
+fn is_bare(scene: &Scene<'_>, service: &Subject) -> bool {
+    scene.tells(service, REQUESTS) && scene.graph.callers(service).next().is_none()
 }

@@ -4,23 +4,25 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::metric::{CLIENT_TIMEOUT, UPSTREAM_TIMEOUT, Unit};
 use crate::quantity::{show, times};
 use crate::report::Role;
-use crate::scene::{Scene, evidence};
+use crate::scene::{Patience, Scene, evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 
 pub(super) static RULE: Rule = Rule {
     id: "timeout-mismatch",
     title: "a gateway waits far longer than the answer may take",
-    doc: "A gateway's time-out for an upstream is at least three times the declared objective of what it calls. While \
-          that is slow, the gateway holds each connection for the whole time-out: connections pile up, and callers \
+    doc: "While callers suffer, a gateway's time-out for an upstream is at least three times the declared objective of \
+          what it calls. The time-out is what its page tells, or 'timeout' in its [[component]]: most pages tell none. \
+          The objective is the gateway's own, else that of the upstream. While that is slow, the gateway holds each connection for the whole time-out: connections pile up, and callers \
           who have left are still worked for. It contributes and begins nothing: a suspect at most. Without a declared \
           objective nobody can say what is too long.",
     next: "bring the gateway's time-out near the objective, above the callers' own; a gateway that waits 10 s where \
            3 s are expected only piles up connections",
     watches: Watches::Those {
         kinds: &[Kind::Gateway],
-        which: "that tells its time-outs",
-        are: |scene, gateway| scene.tells(gateway, UPSTREAM_TIMEOUT),
+        which: "of which time-outs are known",
+        are: |scene, gateway| scene.has_patience(gateway),
     },
     nature: Nature::Circumstance,
     exonerates: false,
@@ -40,53 +42,81 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
-fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement {
-    let waits = scene.told(gateway, UPSTREAM_TIMEOUT).into_iter().filter_map(|told| {
-        Some((scene.latest_part(&told.by, UPSTREAM_TIMEOUT, told.part.as_ref())?, told.name()))
-    });
-    let Some((wait, upstream)) = waits.max_by(|one, other| one.0.value.total_cmp(&other.0.value)) else {
-        return Judgement::Unknown(format!("no time-out of its upstreams: {}", scene.missing(gateway)));
-    };
-    let Some((objective, whose)) = objective(scene, gateway) else {
-        return Judgement::Unknown(format!(
-            "no objective is declared for what it calls: nobody can say whether {} are long",
-            show(wait.value, Unit::Seconds)
-        ));
-    };
-    let [shown, wanted] = [wait.value, objective].map(|seconds| show(seconds, Unit::Seconds));
-    let limit = objective * limits.of("multiple");
-    if wait.value < limit {
-        return Judgement::Clear(format!("waits {shown} for {upstream}; objective of {whose} {wanted}"));
-    }
-    let mut numbers = vec![evidence(UPSTREAM_TIMEOUT, wait, Some(limit), None)];
-    let callers = callers_wait(scene, gateway);
-    numbers.extend(callers.map(|seen| evidence(CLIENT_TIMEOUT, seen, None, None)));
-    let left = callers.filter(|callers| callers.value < wait.value).map_or(String::new(), |callers| {
-        format!("; its callers leave after {}", show(callers.value, Unit::Seconds))
-    });
-    Breach::new(
-        format!(
-            "waits up to {shown} for {upstream}, {} the objective of {whose} ({wanted}){left}",
-            times(wait.value / objective)
-        ),
-        format!("gateway waits {shown}"),
-        wait.value / limit,
-        numbers,
-    )
-    .with_rival(&RULE.rivals[0])
-    .judged()
+/// A time-out beside the objective that it should be near to.
+struct Wait {
+    patience: Patience,
+    objective: f64,
+    whose: Subject,
 }
 
-/// The declared objective that the gateway has to meet: its own, else the longest of those that it calls.
-fn objective(scene: &Scene<'_>, gateway: &Subject) -> Option<(f64, Subject)> {
+impl Wait {
+    fn multiple(&self) -> f64 {
+        self.patience.seconds.value / self.objective
+    }
+}
+
+fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement {
+    let patience = scene.patience(gateway);
+    let longest = patience.iter().max_by(|one, other| one.seconds.value.total_cmp(&other.seconds.value));
+    let Some(longest) = longest.map(|patience| patience.seconds) else {
+        return Judgement::Unknown(format!("no time-out of its upstreams: {}", scene.missing(gateway)));
+    };
+    let waits = patience.into_iter().filter_map(|patience| {
+        let (objective, whose) = objective(scene, gateway, patience.upstream.as_ref())?;
+        (objective > 0.0).then_some(Wait { patience, objective, whose })
+    });
+    let Some(wait) = waits.max_by(|one, other| one.multiple().total_cmp(&other.multiple())) else {
+        return Judgement::Unknown(format!(
+            "no objective is declared for what it calls: nobody can say whether {} are long",
+            show(longest.value, Unit::Seconds)
+        ));
+    };
+    let Wait { patience: Patience { seconds, upstream }, objective, whose } = &wait;
+    let upstream = upstream.as_ref().map_or("what it calls", RemoteText::as_str);
+    let [shown, wanted] = [seconds.value, *objective].map(|seconds| show(seconds, Unit::Seconds));
+    let limit = objective * limits.of("multiple");
+    if seconds.value < limit {
+        return Judgement::Clear(format!("waits {shown} for {upstream}; objective of {whose} {wanted}"));
+    }
+    let long = format!(
+        "waits up to {shown} for {upstream}, {} the objective of {whose} ({wanted})",
+        times(wait.multiple())
+    );
+    // It is so on every day: alone it is nobody's trouble.
+    if !scene.graph.callees(gateway).chain([gateway]).any(|component| scene.callers_suffer(component)) {
+        return Judgement::Clear(format!("{long}, and callers do not suffer"));
+    }
+    let mut numbers = vec![evidence(UPSTREAM_TIMEOUT, *seconds, Some(limit), None)];
+    let callers = callers_wait(scene, gateway);
+    numbers.extend(callers.map(|seen| evidence(CLIENT_TIMEOUT, seen, None, None)));
+    let left = callers.filter(|callers| callers.value < seconds.value).map_or(String::new(), |callers| {
+        format!("; its callers leave after {}", show(callers.value, Unit::Seconds))
+    });
+    Breach::new(format!("{long}{left}"), format!("gateway waits {shown}"), seconds.value / limit, numbers)
+        .with_rival(&RULE.rivals[0])
+        .judged()
+}
+
+/// The declared objective that a gateway has to meet at an upstream: its own, else that of the service which the upstream
+/// is or belongs to, else the longest of those that it calls.
+fn objective(scene: &Scene<'_>, gateway: &Subject, upstream: Option<&RemoteText>) -> Option<(f64, Subject)> {
     let of = |component: &Subject| Some((scene.declared_objective(component)?, component.clone()));
-    let below = scene.graph.callees(gateway).filter_map(of);
-    of(gateway).or_else(|| below.max_by(|one, other| one.0.total_cmp(&other.0)))
+    let is_upstream = |component: &&Subject| {
+        upstream.is_some_and(|upstream| {
+            component.name() == upstream.as_str()
+                || scene.world.parts(component).any(|(part, _)| part.address() == Some(upstream.as_str()))
+        })
+    };
+    let named = || scene.graph.callees(gateway).find(is_upstream);
+    let longest = || {
+        let below = scene.graph.callees(gateway).filter_map(of);
+        below.max_by(|one, other| one.0.total_cmp(&other.0))
+    };
+    of(gateway).or_else(|| named().and_then(of)).or_else(longest)
 }
 
 /// How long the most patient of the gateway's callers waits.
 fn callers_wait(scene: &Scene<'_>, gateway: &Subject) -> Option<Seen> {
-    let callers = scene.graph.callers(gateway).flat_map(|caller| scene.world.parts(caller));
-    let waits = callers.filter_map(|(caller, _)| scene.latest(caller, CLIENT_TIMEOUT));
-    waits.max_by(|one, other| one.value.total_cmp(&other.value))
+    let callers = scene.graph.callers(gateway).flat_map(|caller| scene.patience(caller));
+    callers.map(|patience| patience.seconds).max_by(|one, other| one.value.total_cmp(&other.value))
 }

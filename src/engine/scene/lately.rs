@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::Scene;
-use crate::metric::Metric;
+use crate::baseline::Baseline;
+use crate::metric::{Metric, Unit};
+use crate::quantity::show;
+use crate::report::BaselineFrom;
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -28,5 +31,32 @@ impl Scene<'_> {
     /// The sum of these over `subject`'s parts; `None` when no part has it fresh.
     pub(crate) fn total_over(&self, subject: &Subject, metric: Metric, span: Duration) -> Option<Seen> {
         self.over_parts(subject, |part| self.mean_over(part, metric, None, span))
+    }
+
+    /// The mean of a histogram in this run's calm, where that lasted so long, else over the target's life before first
+    /// contact; over all instances of `subject`, in the metric's unit.
+    pub(crate) fn usual_mean(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+        least_calm: Duration,
+    ) -> Option<Baseline> {
+        let calm = self.calm.filter(|(from, to)| to.since(*from) >= least_calm);
+        let calm =
+            calm.and_then(|(from, to)| self.distribution_between(subject, metric, part, from, to)?.mean());
+        let lifetime = || self.lifetime_distribution(subject, metric, part)?.mean();
+        calm.map(|mean| Baseline::new(mean, BaselineFrom::Earlier))
+            .or_else(|| Some(Baseline::new(lifetime()?, BaselineFrom::Lifetime)))
+    }
+
+    /// What to say where the first of these durations that is told has no buckets; `None` where it has, or none is told.
+    pub(crate) fn only_a_mean(&self, subject: &Subject, durations: &[Metric]) -> Option<String> {
+        let told = durations.iter().find(|metric| self.last_scrape(subject, **metric, None).is_some())?;
+        let mean = self.mean_without_buckets(subject, *told)?;
+        Some(format!(
+            "only a mean, {}: the page keeps no buckets, and without them there is no percentile",
+            show(mean, Unit::Seconds)
+        ))
     }
 }

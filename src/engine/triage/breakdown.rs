@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::symptom::Suffering;
-use crate::metric::{Metric, REQUEST_DURATION, ROUTE_DURATION, STAGE_DURATION};
-use crate::report::{BaselineFrom, Breakdown, RouteTime, StageTime};
+use crate::metric::{REQUEST_DURATION, ROUTE_DURATION, STAGE_DURATION};
+use crate::report::{Breakdown, RouteTime, StageTime};
 use crate::scene::Scene;
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -51,15 +51,15 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>) -> Option<Bre
         stages: stages
             .iter()
             .map(|stage| {
-                let usual = usual_mean(scene, service, STAGE_DURATION, &stage.name);
+                let usual = scene.usual_mean(service, STAGE_DURATION, Some(&stage.name), Duration::ZERO);
                 StageTime {
                     name: stage.name.clone(),
                     spent_in: stage.spent_in.clone(),
                     mean_s: stage.mean,
                     p99_s: stage.p99.map(|p99| p99.number()),
                     share: stage.share,
-                    usual_s: usual.map(|(mean, _)| mean),
-                    usual_from: usual.map(|(_, from)| from),
+                    usual_s: usual.map(|usual| usual.typical),
+                    usual_from: usual.map(|usual| usual.from),
                 }
             })
             .collect(),
@@ -97,19 +97,4 @@ fn routes(scene: &Scene<'_>, service: &Subject, ended: Option<(Moment, Moment)>)
     routes.sort_by(|one, other| other.p99_s.total_cmp(&one.p99_s));
     routes.truncate(MOST_ROUTES);
     routes
-}
-
-/// The mean of a stage in this run's healthy time, else over the target's life before.
-fn usual_mean(
-    scene: &Scene<'_>,
-    service: &Subject,
-    metric: Metric,
-    stage: &RemoteText,
-) -> Option<(f64, BaselineFrom)> {
-    let calm = scene
-        .calm
-        .and_then(|(from, to)| scene.distribution_between(service, metric, Some(stage), from, to)?.mean());
-    let lifetime = || scene.lifetime_distribution(service, metric, Some(stage))?.mean();
-    calm.map(|mean| (mean, BaselineFrom::Earlier))
-        .or_else(|| lifetime().map(|mean| (mean, BaselineFrom::Lifetime)))
 }
