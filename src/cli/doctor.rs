@@ -1,5 +1,6 @@
 //! `headwater doctor`: can every target be reached, does it let us in, can everything be read.
 
+mod blind;
 mod logs;
 mod probes;
 mod prometheus;
@@ -49,10 +50,13 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let servers = futures::future::join_all(config.prometheus.iter().map(prometheus::server));
     let (redis, metrics, servers, imports, changes, probes) =
         futures::join!(redis, metrics, servers, imports, changes, probes);
-    let logs: Vec<ProbeStep> = config.logs.iter().map(logs::log).collect();
+    let logs: Vec<ProbeStep> = config.logs.iter().flat_map(logs::log).collect();
+    let (pages, mut readings): (Vec<_>, Vec<_>) = metrics.into_iter().unzip();
+    let (servers, of_servers): (Vec<_>, Vec<_>) = servers.into_iter().unzip();
+    readings.extend(of_servers);
     let steps: Vec<ProbeStep> = redis
         .into_iter()
-        .chain(metrics)
+        .chain(pages)
         .chain(servers)
         .chain(probes)
         .chain([logs])
@@ -60,7 +64,8 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
         .chain(changes)
         .flatten()
         .collect();
-    let advice = advice(&config);
+    let mut advice = advice(&config);
+    advice.extend(blind::Heard::of(readings.iter().flatten()).with(&config).advice());
     let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
     match args.format {
         DoctorFormat::Text => print(&as_text(&steps, &advice, failed))?,
@@ -69,7 +74,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     Ok(u8::from(failed > 0))
 }
 
-fn as_text(steps: &[ProbeStep], advice: &[(Subject, &str)], failed: usize) -> String {
+fn as_text(steps: &[ProbeStep], advice: &[(Subject, String)], failed: usize) -> String {
     let mut out = Layout::new(100);
     for step in steps {
         let (mark, outcome, aid) = match &step.outcome {
@@ -89,7 +94,7 @@ fn as_text(steps: &[ProbeStep], advice: &[(Subject, &str)], failed: usize) -> St
     out.finish()
 }
 
-fn as_json(steps: &[ProbeStep], advice: &[(Subject, &str)]) -> String {
+fn as_json(steps: &[ProbeStep], advice: &[(Subject, String)]) -> String {
     let checks: Vec<_> = steps
         .iter()
         .map(|step| {
@@ -111,7 +116,7 @@ fn as_json(steps: &[ProbeStep], advice: &[(Subject, &str)]) -> String {
 }
 
 /// What a configuration could say that would let more be proven.
-fn advice(config: &Config) -> Vec<(Subject, &'static str)> {
+fn advice(config: &Config) -> Vec<(Subject, String)> {
     let settings = &config.settings;
     let mut advice = vec![];
     for spec in &config.redis {
@@ -119,27 +124,27 @@ fn advice(config: &Config) -> Vec<(Subject, &'static str)> {
         if component.is_none_or(|component| component.link.is_none()) {
             let words = "the speed of its network link is not known, so that a full link can only be suspected: write \
                          link = \"10Gbit/s\" in its [[redis]] table";
-            advice.push((spec.component.clone(), words));
+            advice.push((spec.component.clone(), words.to_owned()));
         }
         let is_called =
             settings.components.iter().any(|component| component.depends_on.contains(&spec.component));
         if !is_called {
             let words =
                 "nobody is known to depend on it: write depends_on in the [[component]] of whoever calls it";
-            advice.push((spec.component.clone(), words));
+            advice.push((spec.component.clone(), words.to_owned()));
         }
     }
     let has_symptom = !settings.symptoms.is_empty() || !config.metrics.is_empty();
     if let Some(spec) = config.redis.first().filter(|_| !has_symptom) {
         let words = "nothing shows what callers suffer, so that nothing can be proven guilty: add the metrics page of a \
                      caller, or a [[symptom]]";
-        advice.push((spec.component.clone(), words));
+        advice.push((spec.component.clone(), words.to_owned()));
     }
     advice
 }
 
-/// Reads a page once and says what was on it.
-async fn page(spec: &MetricsSpec) -> Vec<ProbeStep> {
+/// Reads a page once and says what was on it; gives what it told.
+async fn page(spec: &MetricsSpec) -> (Vec<ProbeStep>, Vec<Reading>) {
     let subject = spec.subject().unwrap_or_else(|_| Subject::component(headwater_engine::Kind::Service, "?"));
     let failed = |reason: &str, fix: Option<&str>| ProbeStep {
         subject: subject.clone(),
@@ -151,7 +156,7 @@ async fn page(spec: &MetricsSpec) -> Vec<ProbeStep> {
     let outlet = Outlet { readings: send, stop: CancellationToken::new() };
     let stop = outlet.stop.clone().drop_guard();
     if let Err(error) = spawn_metrics(spec.clone(), Duration::from_secs(1), outlet) {
-        return vec![failed(&error.to_string(), None)];
+        return (vec![failed(&error.to_string(), None)], vec![]);
     }
     let first = async {
         loop {
@@ -165,8 +170,8 @@ async fn page(spec: &MetricsSpec) -> Vec<ProbeStep> {
     let reading = tokio::time::timeout(LONGEST_WAIT + Duration::from_secs(1), first).await.ok().flatten();
     drop(stop);
     match reading {
-        None => vec![failed("no answer", Some("check the address, and firewalls on the way"))],
-        Some(reading) => told(&reading),
+        None => (vec![failed("no answer", Some("check the address, and firewalls on the way"))], vec![]),
+        Some(reading) => (told(&reading), vec![reading]),
     }
 }
 

@@ -1,0 +1,338 @@
+//! What the targets do not tell, and which rules of the inference path stay blind without it: one row a gap.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use headwater_engine::metric::{
+    BATCH_MAX, BATCH_SIZE, CLIENT_ATTEMPTS, GPU_UTILIZATION, HOST_LOAD, HOST_RUNNABLE, HOST_THROTTLED,
+    IN_FLIGHT, KV_USAGE, LOG_REPEATED, LOG_REQUESTS, MODEL_DURATION, Metric, MetricName, PREEMPTIONS,
+    QUEUE_REJECTED, QUEUE_WAITING, READY, REQUEST_DURATION, REQUESTS, STAGE_DURATION, TTFT, UPSTREAM_EJECTED,
+    UPSTREAM_HEALTHY, UPSTREAM_READY, UPSTREAM_REQUESTS, UPSTREAM_RETRIES, UPSTREAM_TIMEOUT,
+};
+use headwater_engine::reading::{Reading, Value};
+use headwater_engine::{Kind, Subject};
+
+use super::logs::tells_ids;
+use crate::config::Config;
+use crate::sources::logs::line::Format;
+use crate::sources::probe::ProbeKind;
+
+/// Something that may be missing.
+struct Gap {
+    /// Of what kind of component it is missed.
+    of: Kind,
+    /// It is missed only where one of these is told.
+    beside: &'static [Metric],
+    /// Any of these is enough.
+    any: &'static [Metric],
+    /// Who must tell it.
+    by: By,
+    /// The rules that stay blind, or are worth the middle at most.
+    rules: &'static [&'static str],
+    /// What is missing.
+    lacks: &'static str,
+    /// What to do about it.
+    add: &'static str,
+}
+
+/// Who must tell what may be missing.
+enum By {
+    /// The component itself, and with buckets where they are times.
+    Itself,
+    /// The component of this kind with the same name.
+    Its(Kind),
+    /// Anybody at all.
+    Anybody,
+}
+
+/// What says that a service answers requests.
+const ANSWERS: &[Metric] = &[REQUESTS, IN_FLIGHT, REQUEST_DURATION, MODEL_DURATION, TTFT];
+
+static GAPS: &[Gap] = &[
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[REQUEST_DURATION, MODEL_DURATION, TTFT],
+        by: By::Itself,
+        rules: &["latency-shift", "slow-instance"],
+        lacks: "no buckets of the time that requests take, and a mean hides the slow ones",
+        add: "switch histograms on (Spring: management.metrics.distribution.percentiles-histogram), or add a [[log]] \
+              with times",
+    },
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[CLIENT_ATTEMPTS, UPSTREAM_RETRIES, LOG_REPEATED],
+        by: By::Anybody,
+        rules: &["retry-storm", "surge"],
+        lacks: "nothing counts what is asked again: a rise is 'surge or storm'",
+        add: "add the page of the gateway or of the clients, or a [[log]] of requests with ids",
+    },
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[QUEUE_WAITING],
+        by: By::Its(Kind::Queue),
+        rules: &["queue-not-compute", "batch-starved", "compute-bound", "no-backpressure"],
+        lacks: "no depth of its queue",
+        add: "expose how many requests wait, as 'inference_queue_depth' or as your server's own metric",
+    },
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[READY, UPSTREAM_READY],
+        by: By::Anybody,
+        rules: &["fake-healthy"],
+        lacks: "nobody tells of a readiness check",
+        add: "add a [[probe]] of kind \"ready\" of the page that your orchestrator asks",
+    },
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[STAGE_DURATION],
+        by: By::Itself,
+        rules: &["self-slow", "host-starved"],
+        lacks: "no times of the stages of a request",
+        add: "expose a histogram '..._stage_duration_seconds' with a label 'stage'",
+    },
+    Gap {
+        of: Kind::Queue,
+        beside: &[QUEUE_WAITING],
+        any: &[BATCH_MAX],
+        by: By::Itself,
+        rules: &["batch-starved", "compute-bound"],
+        lacks: "nobody says how many requests a batch may hold",
+        add: "expose the limit of the batcher beside the sizes of its batches",
+    },
+    Gap {
+        of: Kind::Queue,
+        beside: &[QUEUE_WAITING],
+        any: &[QUEUE_REJECTED],
+        by: By::Itself,
+        rules: &["no-backpressure"],
+        lacks: "refused requests are not counted",
+        add: "expose them, as 'inference_queue_rejected_total' or as your server's own metric",
+    },
+    Gap {
+        of: Kind::Queue,
+        beside: &[KV_USAGE],
+        any: &[PREEMPTIONS],
+        by: By::Itself,
+        rules: &["kv-cache-pressure"],
+        lacks: "requests that are pushed out of a batch are not counted",
+        add: "see whether a newer version of the server counts preemptions",
+    },
+    Gap {
+        of: Kind::Queue,
+        beside: &[QUEUE_WAITING, BATCH_SIZE],
+        any: &[GPU_UTILIZATION],
+        by: By::Anybody,
+        rules: &["queue-not-compute", "compute-bound", "batch-starved"],
+        lacks: "no GPU is seen, so a full queue is 'the batcher or the GPU'",
+        add: "add the page of dcgm-exporter or nvidia_gpu_exporter",
+    },
+    Gap {
+        of: Kind::Gateway,
+        beside: &[UPSTREAM_REQUESTS, REQUESTS],
+        any: &[UPSTREAM_TIMEOUT],
+        by: By::Itself,
+        rules: &["timeout-mismatch", "no-backpressure"],
+        lacks: "nobody says how long it waits for an upstream",
+        add: "write timeout = \"3s\", as it is configured, in its [[component]]: hardly any gateway tells",
+    },
+    Gap {
+        of: Kind::Gateway,
+        beside: &[UPSTREAM_REQUESTS, REQUESTS],
+        any: &[UPSTREAM_EJECTED, UPSTREAM_HEALTHY, UPSTREAM_READY],
+        by: By::Itself,
+        rules: &["failover-storm"],
+        lacks: "nobody says which upstreams get requests",
+        add: "switch its outlier detection's or health checks' numbers on",
+    },
+    Gap {
+        of: Kind::Service,
+        beside: ANSWERS,
+        any: &[HOST_RUNNABLE, HOST_LOAD, HOST_THROTTLED],
+        by: By::Anybody,
+        rules: &["host-starved"],
+        lacks: "no machine is seen",
+        add: "add the page of node_exporter or cAdvisor",
+    },
+];
+
+/// What is told of whom.
+#[derive(Debug, Default)]
+pub(super) struct Heard(BTreeMap<Subject, BTreeSet<Metric>>);
+
+impl Heard {
+    /// What readings tell.
+    pub(super) fn of<'a>(readings: impl IntoIterator<Item = &'a Reading>) -> Self {
+        let mut heard = Self::default();
+        for sample in readings.into_iter().flat_map(|reading| &reading.samples) {
+            // A histogram without bounds is a mean.
+            let is_mean = matches!(&sample.value, Value::Histogram(times) if times.bounds.is_empty());
+            let of_times = [REQUEST_DURATION, MODEL_DURATION, TTFT];
+            match sample.metric {
+                MetricName::Known(metric) if is_mean && of_times.contains(&metric) => {
+                    heard.add(&sample.subject, IN_FLIGHT);
+                }
+                MetricName::Known(metric) => heard.add(&sample.subject, metric),
+                MetricName::Free(_) => {}
+            }
+        }
+        heard
+    }
+
+    /// The same with what a configuration promises beside pages: time-outs, readiness probes and access logs.
+    pub(super) fn with(mut self, config: &Config) -> Self {
+        for declared in config.settings.components.iter().filter(|declared| declared.timeout.is_some()) {
+            self.add(&declared.subject, UPSTREAM_TIMEOUT);
+        }
+        for probe in config.probes.iter().filter(|probe| matches!(probe.kind, ProbeKind::Ready)) {
+            self.add(&probe.about, READY);
+        }
+        for log in config.logs.iter().filter(|log| log.format != Format::Plain) {
+            self.add(&log.about, LOG_REQUESTS);
+            if tells_ids(log) != Some(false) {
+                self.add(&log.about, LOG_REPEATED);
+            }
+            if log.tells_service {
+                self.add(&log.about, REQUEST_DURATION);
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, subject: &Subject, metric: Metric) {
+        self.0.entry(subject.component_of()).or_default().insert(metric);
+    }
+
+    fn tells(&self, subject: &Subject, any: &[Metric]) -> bool {
+        self.0.get(subject).is_some_and(|told| any.iter().any(|metric| told.contains(metric)))
+    }
+
+    /// What is missing, each gap once for all whom it is missed of.
+    pub(super) fn advice(&self) -> Vec<(Subject, String)> {
+        let mut advice = vec![];
+        for gap in GAPS {
+            let is_missed = |component: &&Subject| {
+                component.kind() == gap.of
+                    && self.tells(component, gap.beside)
+                    && !match gap.by {
+                        By::Itself => self.tells(component, gap.any),
+                        By::Its(kind) => self.tells(&Subject::component(kind, component.name()), gap.any),
+                        By::Anybody => self.0.keys().any(|one| self.tells(one, gap.any)),
+                    }
+            };
+            let missed: Vec<&Subject> = self.0.keys().filter(is_missed).collect();
+            if let Some(first) = missed.first() {
+                let others = match missed.len() - 1 {
+                    0 => String::new(),
+                    others => format!(" (and {others} more)"),
+                };
+                let rules = gap.rules.join(", ");
+                advice.push((
+                    (*first).clone(),
+                    format!("{}{others}: blind are {rules}; {}", gap.lacks, gap.add),
+                ));
+            }
+        }
+        advice
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use headwater_engine::Moment;
+    use headwater_engine::histogram::Histogram;
+    use headwater_engine::metric::Form;
+    use headwater_engine::rules::by_id;
+
+    use super::*;
+
+    fn heard(told: &[(&str, Metric)], bounds: &[f64]) -> Heard {
+        let mut reading = Reading::new("service/ranker@h:1".parse().unwrap(), Moment(1_000));
+        for (subject, metric) in told {
+            let value = match metric.row().form {
+                Form::Gauge => Value::Gauge(1.0),
+                Form::Counter => Value::Counter(1.0),
+                Form::Histogram => Value::Histogram(Arc::new(Histogram {
+                    bounds: bounds.into(),
+                    counts: vec![1.0; bounds.len()].into(),
+                    count: 1.0,
+                    sum: Some(1.0),
+                })),
+            };
+            reading.part(&subject.parse().unwrap(), *metric, "a", value);
+        }
+        Heard::of([&reading])
+    }
+
+    fn said(heard: &Heard) -> Vec<String> {
+        heard.advice().into_iter().map(|(subject, words)| format!("{subject}: {words}")).collect()
+    }
+
+    #[test]
+    fn every_row_names_rules_that_there_are() {
+        for rule in GAPS.iter().flat_map(|gap| gap.rules) {
+            assert!(by_id(rule).is_some(), "no rule is '{rule}'");
+        }
+    }
+
+    #[test]
+    fn a_bare_service_is_told_all_that_nobody_tells_of_it() {
+        let lines = said(&heard(
+            &[("service/ranker@h:1", REQUESTS), ("service/ranker@h:1", REQUEST_DURATION)],
+            &[0.1],
+        ));
+        assert!(!lines.iter().any(|line| line.contains("no buckets")), "{lines:#?}");
+        for words in [
+            "service/ranker: nothing counts what is asked again: a rise is 'surge or storm': blind are retry-storm, surge",
+            "service/ranker: no depth of its queue: blind are queue-not-compute",
+            "service/ranker: nobody tells of a readiness check",
+            "service/ranker: no machine is seen",
+        ] {
+            assert!(lines.iter().any(|line| line.starts_with(words)), "no '{words}' in {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_mean_is_no_percentile() {
+        let lines = said(&heard(&[("service/ranker@h:1", REQUEST_DURATION)], &[]));
+        assert!(
+            lines[0].starts_with("service/ranker: no buckets of the time that requests take"),
+            "{lines:#?}"
+        );
+    }
+
+    #[test]
+    fn what_is_told_is_not_missed_and_each_gap_is_said_once() {
+        let all = [
+            ("service/a@h:1", REQUEST_DURATION),
+            ("service/b@h:2", REQUEST_DURATION),
+            ("service/a@h:1", STAGE_DURATION),
+            ("service/b@h:2", STAGE_DURATION),
+            ("queue/a@h:1", QUEUE_WAITING),
+            ("queue/a@h:1", BATCH_MAX),
+            ("queue/a@h:1", QUEUE_REJECTED),
+            ("gpu/h:0", GPU_UTILIZATION),
+            ("host/h", HOST_LOAD),
+            ("gateway/edge@h:3", UPSTREAM_REQUESTS),
+            ("gateway/edge@h:3", UPSTREAM_RETRIES),
+            ("gateway/edge@h:3", UPSTREAM_READY),
+        ];
+        let lines = said(&heard(&all, &[0.1]));
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+        assert!(lines[0].starts_with("service/b: no depth of its queue"), "{lines:#?}");
+        assert!(lines[1].starts_with("gateway/edge: nobody says how long it waits"), "{lines:#?}");
+        let without: Vec<_> = all.iter().filter(|(_, metric)| *metric != STAGE_DURATION).copied().collect();
+        let lines = said(&heard(&without, &[0.1]));
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.starts_with("service/a: no times of the stages of a request (and 1 more)")),
+            "{lines:#?}"
+        );
+    }
+}
