@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{BREAKER_OPEN, BREAKER_REFUSED, Unit};
+use crate::quantity::counted;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, Told, evidence, named_evidence};
 use crate::store::Seen;
@@ -68,11 +69,11 @@ fn judge(scene: &Scene<'_>, owner: &Subject, limits: &Limits<'_>) -> Judgement {
     let opened = breakers.iter().filter_map(|told| openings(scene, told, from));
     let worst = opened.max_by(|one, other| one.count.total_cmp(&other.count));
     let Some(worst) = worst else {
-        return Judgement::Clear(format!("none of {} breakers opened", breakers.len()));
+        return Judgement::Clear("none of its breakers opened".to_owned());
     };
     let name = worst.of.name();
     if worst.count < limits.of("openings") {
-        return Judgement::Clear(format!("breaker {name} opened {} times", worst.count));
+        return Judgement::Clear(format!("breaker {name} opened {}", counted(worst.count as u64, "time")));
     }
     let mut numbers = vec![named_evidence(
         "openings of the breaker".to_owned(),

@@ -215,3 +215,45 @@ fn summed(scene: &Scene<'_>, subject: &Subject, metric: Metric, from: Moment, to
     }
     (most_seen >= to.seconds_after(from) * SEEN).then_some(sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::{Input, Reading, Value};
+    use crate::settings::{Baselines, Settings};
+    use crate::{Engine, Snapshot};
+
+    /// A service with 100 requests and so many errors a second, looked at once a minute for so many minutes.
+    fn after(minutes: i64, errors: f64) -> std::sync::Arc<Snapshot> {
+        let service: Subject = "service/ranker@h:1".parse().unwrap();
+        let settings = Settings { interval: Duration::from_secs(60), ..Settings::default() };
+        let mut engine = Engine::new(settings, Baselines::default());
+        for minute in 0..=minutes {
+            let at = Moment(minute * 60_000);
+            let mut reading = Reading::new(service.clone(), at);
+            for (metric, rate) in [(REQUESTS, 100.0), (ERRORS, errors)] {
+                reading.sample(&service, metric, Value::Counter(rate * 60.0 * minute as f64));
+            }
+            engine.take(&Input::Reading(reading));
+            engine.take(&Input::Tick(at + Duration::from_millis(500)));
+        }
+        engine.snapshot().unwrap()
+    }
+
+    fn told(snapshot: &Snapshot) -> (&'static str, String) {
+        let row = snapshot.rules.iter().find(|row| row.rule == RULE.id).unwrap();
+        (row.state, row.detail.to_string())
+    }
+
+    #[test]
+    fn what_an_hour_bears_six_hours_do_not() {
+        let (state, seen) = told(&after(170, 0.9));
+        assert_eq!((state, seen.as_str()), ("clear", "errors are 9x what is allowed over 1 h and 5 min"));
+        let (state, seen) = told(&after(190, 0.9));
+        assert_eq!(state, "firing", "{seen}");
+        assert_eq!(seen, "errors are 9x what is allowed over 6 h and 15 min, limit 6x");
+        let (state, seen) = told(&after(190, 0.5));
+        assert_eq!(state, "clear", "{seen}");
+        assert!(seen.ends_with("errors are 5x what is allowed over 6 h and 15 min"), "{seen}");
+    }
+}

@@ -12,7 +12,7 @@ use crate::text::RemoteText;
 pub(super) static RULE: Rule = Rule {
     id: "timeout-mismatch",
     title: "a gateway waits far longer than the answer may take",
-    doc: "While callers suffer, a gateway's time-out for an upstream is at least three times the declared objective of \
+    doc: "While callers are not seen to be well, a gateway's time-out for an upstream is at least three times the declared objective of \
           what it calls. The time-out is what its page tells, or 'timeout' in its [[component]]: most pages tell none. \
           The objective is the gateway's own, else that of the upstream. While that is slow, the gateway holds each connection for the whole time-out: connections pile up, and callers \
           who have left are still worked for. It contributes and begins nothing: a suspect at most. Without a declared \
@@ -83,7 +83,9 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
         times(wait.multiple())
     );
     // It is so on every day: alone it is nobody's trouble.
-    if !scene.graph.callees(gateway).chain([gateway]).any(|component| scene.callers_suffer(component)) {
+    let around = || scene.graph.callees(gateway).chain([gateway]);
+    let suffers = around().any(|component| scene.callers_suffer(component));
+    if !suffers && around().any(|component| scene.callers_are_well(component)) {
         return Judgement::Clear(format!("{long}, and callers do not suffer"));
     }
     let mut numbers = vec![evidence(UPSTREAM_TIMEOUT, *seconds, Some(limit), None)];

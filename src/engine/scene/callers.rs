@@ -1,8 +1,9 @@
 //! What those do who call: whether they suffer, and how long they wait for an answer.
 
 use super::Scene;
+use crate::findings::State;
 use crate::metric::{CLIENT_TIMEOUT, UPSTREAM_TIMEOUT};
-use crate::rules::{Nature, RULES};
+use crate::rules::{LATENCY_SHIFT, Nature, RULES};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
@@ -22,6 +23,18 @@ impl Scene<'_> {
         let symptoms: Vec<&str> =
             RULES.iter().filter(|rule| rule.nature == Nature::Symptom).map(|rule| rule.id).collect();
         self.graph.above(component).keys().any(|caller| self.findings.stirring(&symptoms, caller))
+    }
+
+    /// Whether callers of a component are seen to be well: the time that they wait is known and as it should be, and nothing
+    /// that they feel stirs.
+    pub(crate) fn callers_are_well(&self, component: &Subject) -> bool {
+        let above = self.graph.above(component);
+        let is_seen = self.findings.iter().any(|finding| {
+            finding.rule.id == LATENCY_SHIFT
+                && matches!(finding.state, State::Clear(_))
+                && above.contains_key(&finding.subject)
+        });
+        is_seen && !self.callers_suffer(component)
     }
 
     /// How long a component waits for what it calls: the declared time-out, else what its pages tell.
