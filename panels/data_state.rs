@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use headwater_engine::reading::FaultKind;
 use headwater_engine::snapshot::SourceState;
-use headwater_engine::{Kind, Moment, Snapshot, Subject};
+use headwater_engine::{Kind, Moment, Settings, Snapshot, Subject};
 
 use crate::palette::ColorRole;
 
@@ -27,11 +27,11 @@ pub(crate) enum DataState {
 impl DataState {
     /// The state of a source; one that nobody asked yet never gave data.
     pub(crate) fn of(source: Option<&SourceState>, snapshot: &Snapshot) -> Self {
-        Self::at(source, snapshot.at, snapshot.settings.stale_after())
+        Self::at(source, snapshot.at, &snapshot.settings)
     }
 
-    /// The state of a source at a moment, where data of this age is stale.
-    pub(crate) fn at(source: Option<&SourceState>, now: Moment, stale_after: Duration) -> Self {
+    /// The state of a source at a moment.
+    pub(crate) fn at(source: Option<&SourceState>, now: Moment, settings: &Settings) -> Self {
         let Some(source) = source else { return Self::Never };
         if let Some((_, fault)) = &source.fault {
             return Self::Fault(fault.kind);
@@ -39,7 +39,7 @@ impl DataState {
         let age = source.last_data.map(|at| now.since(at));
         match (age, source.late_since) {
             (None, _) => Self::Never,
-            (Some(age), _) if age > stale_after => Self::Stale(age),
+            (Some(age), _) if age > source.stale_after(settings) => Self::Stale(age),
             (Some(_), Some(since)) => Self::Late(now.since(since)),
             (Some(_), None) => Self::Fresh,
         }
@@ -120,7 +120,7 @@ pub(crate) fn source_of<'a>(snapshot: &'a Snapshot, subject: &Subject) -> Option
 #[cfg(test)]
 mod tests {
     use headwater_engine::reading::{Event, Fault, Input, Reading, Value};
-    use headwater_engine::{Baselines, Engine, Settings, metric};
+    use headwater_engine::{Baselines, Engine, metric};
 
     use super::*;
 

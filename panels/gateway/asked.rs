@@ -160,9 +160,9 @@ type Series<'a> = (&'a Subject, Option<&'a headwater_engine::RemoteText>, Option
 
 /// Every series of a metric within a component.
 pub(super) fn series<'a>(snapshot: &'a Snapshot, subject: &'a Subject, metric: Metric) -> Vec<Series<'a>> {
-    let fresh_from = snapshot.at - snapshot.settings.stale_after();
     let mut all = vec![];
     for by in snapshot.history.parts(subject) {
+        let fresh_from = snapshot.fresh_from(by, metric);
         for (name, part, trace) in snapshot.history.traces(by) {
             if *name == metric.into() {
                 let now = trace.latest_at(snapshot.at).filter(|seen| seen.at >= fresh_from);

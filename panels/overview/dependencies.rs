@@ -186,10 +186,11 @@ fn largest(subject: &Subject, metric: Metric, snapshot: &Snapshot) -> Option<f64
 /// Parts with an address that give data.
 fn instances(subject: &Subject, snapshot: &Snapshot) -> usize {
     let fresh = |part: &&Subject| {
+        let stale_after = snapshot.stale_after(part);
         let mut traces = snapshot.history.traces(part);
         traces.any(|(_, _, trace)| {
             let newest = trace.latest_at(snapshot.at);
-            newest.is_some_and(|seen| snapshot.at.since(seen.at) <= snapshot.settings.stale_after())
+            newest.is_some_and(|seen| snapshot.at.since(seen.at) <= stale_after)
         })
     };
     snapshot.history.parts(subject).filter(|part| part.address().is_some()).filter(fresh).count()

@@ -95,7 +95,7 @@ impl Fact {
     pub(super) fn value(&self, snapshot: &Snapshot, shard: &Shard) -> Option<f64> {
         let of = |node: &Subject| {
             let traces = snapshot.history.of(node);
-            let from = snapshot.at - snapshot.settings.stale_after();
+            let from = snapshot.at - snapshot.stale_after(node);
             (self.of)(&|metric| {
                 let seen = traces.trace(metric, None)?.latest_at(snapshot.at)?;
                 (seen.at >= from).then_some(seen.value)

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_engine::freshness::Rhythms;
 use headwater_engine::report::{Report, SubjectVerdict, Verdict};
 use headwater_engine::snapshot::SourceState;
 use headwater_engine::store::History;
-use headwater_engine::{Moment, Snapshot, Subject};
+use headwater_engine::{Moment, Settings, Snapshot, Subject};
 
 use super::line::NUMBERS;
 use crate::data_state::DataState;
@@ -25,14 +26,13 @@ const FIRST_LOOKS: Duration = Duration::from_secs(30);
 pub(super) struct Known {
     /// The moment of the numbers.
     pub(super) shown_at: Moment,
-    /// Numbers from before this moment are not what is going on now.
-    pub(super) present_from: Moment,
     /// Every number over time.
     pub(super) history: History,
     /// Where the last node had each number among its series.
     pub(super) places: [Cell<usize>; NUMBERS],
     now: Moment,
-    stale_after: Duration,
+    settings: Arc<Settings>,
+    rhythms: Rhythms,
     sources: Arc<[SourceState]>,
     /// Where the last source was found: the next one that is asked for mostly follows it.
     last_source: Cell<usize>,
@@ -44,14 +44,13 @@ pub(super) struct Known {
 impl Known {
     /// What is known in a snapshot, with the numbers of a moment.
     pub(super) fn new(snapshot: &Snapshot, shown_at: Moment) -> Self {
-        let stale_after = snapshot.settings.stale_after();
         Self {
             shown_at,
-            present_from: snapshot.at - stale_after,
             history: snapshot.history.clone(),
             places: Default::default(),
             now: snapshot.at,
-            stale_after,
+            settings: Arc::clone(&snapshot.settings),
+            rhythms: snapshot.rhythms.clone(),
             sources: Arc::clone(&snapshot.sources),
             last_source: Cell::new(0),
             report: Arc::clone(&snapshot.report),
@@ -74,7 +73,12 @@ impl Known {
 
     /// How the data of a node stands.
     pub(super) fn data(&self, node: &Subject) -> DataState {
-        DataState::at(self.source(node), self.now, self.stale_after)
+        DataState::at(self.source(node), self.now, &self.settings)
+    }
+
+    /// Numbers of a node from before this moment are not what is going on now.
+    pub(super) fn present_from(&self, node: &Subject) -> Moment {
+        self.now - self.rhythms.stale_after(&self.settings, node)
     }
 
     fn source(&self, node: &Subject) -> Option<&SourceState> {

@@ -122,7 +122,8 @@ impl Line {
 
     /// The values of metrics that are not stale.
     pub(super) fn present(&self) -> impl Fn(Metric) -> Option<f64> {
-        let (seen, from) = (self.seen(), self.known.present_from);
+        let (seen, from) =
+            (self.seen(), self.known.present_from(self.node.as_ref().unwrap_or(&self.subject)));
         move |metric| seen(metric).filter(|seen| seen.at >= from).map(|seen| seen.value)
     }
 

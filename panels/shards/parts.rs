@@ -24,7 +24,7 @@ pub(super) fn parts<'a>(
     node: &Subject,
     metric: Metric,
 ) -> Vec<(&'a RemoteText, f64)> {
-    let from = snapshot.at - snapshot.settings.stale_after();
+    let from = snapshot.fresh_from(node, metric);
     let of_metric = snapshot.history.traces(node).filter_map(|(name, part, trace)| match name {
         MetricName::Known(known) if *known == metric => Some((part?, trace)),
         _ => None,

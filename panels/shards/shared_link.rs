@@ -52,10 +52,10 @@ pub(super) fn shared_links<'a>(
 
 /// The greater of the bytes into and out of the link of these nodes together; a node without fresh numbers adds none.
 fn load_of(snapshot: &Snapshot, nodes: &[Subject], shown_at: Moment) -> Option<Seen> {
-    let present_from = snapshot.at - snapshot.settings.stale_after();
     let (mut input, mut output, mut newest) = (0.0, 0.0, None);
     for node in nodes {
         let traces = snapshot.history.of(node);
+        let present_from = snapshot.at - snapshot.stale_after(node);
         let mut add = |metric, way: &mut f64| {
             let seen = traces.trace(metric, None).and_then(|trace| trace.latest_at(shown_at));
             if let Some(seen) = seen.filter(|seen| seen.at >= present_from) {

@@ -33,7 +33,7 @@ impl State {
     fn of(source: &SourceState, snapshot: &Snapshot) -> Self {
         // What was told stays true, however long ago.
         let stays = source.source.kind().only_tells();
-        let stale_after = snapshot.settings.stale_after_asking(&source.source);
+        let stale_after = source.stale_after(&snapshot.settings);
         let is_fresh = source.last_data.is_some_and(|at| stays || at >= snapshot.at - stale_after);
         match (&source.fault, source.late_since, source.last_data) {
             // Who finds the nodes gives no numbers.

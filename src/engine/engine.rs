@@ -245,6 +245,7 @@ impl Engine {
             scans_wanted: frame.scans_wanted.to_vec(),
             searches_wanted: frame.searches_wanted.to_vec(),
             acts: Arc::clone(&self.acts),
+            rhythms: self.world.rhythms().clone(),
             history: self.store.history(),
             timeline: self.timeline.clone(),
             kept: self.store.kept(),
@@ -270,9 +271,7 @@ impl Engine {
         let suffering = self.findings.iter().any(|finding| {
             finding.rule.nature == Nature::Symptom && finding.counts() && finding.until().is_none()
         });
-        if suffering {
-            self.symptom_seen = Some(now);
-        }
+        self.symptom_seen = suffering.then_some(now).or(self.symptom_seen);
         if self.symptom_seen.is_none_or(|seen| now.since(seen) > KEPT_AFTER_SYMPTOM) {
             self.findings.forget_ended(now, KEPT_AFTER_SYMPTOM);
         }
@@ -295,6 +294,6 @@ impl Engine {
     }
 
     fn silent_since(&self, now: Moment) -> Option<Moment> {
-        all_silent_since(self.world.sources(), now - self.settings.stale_after())
+        all_silent_since(self.world.sources(), &self.settings, now)
     }
 }

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod filter;
 pub mod findings;
 pub mod flow;
+pub mod freshness;
 pub mod graph;
 pub mod histogram;
 pub mod library;

@@ -1,7 +1,7 @@
 //! Whether anything can be seen from here: when every target goes at once, the one who looks is the first suspect.
 
 use crate::reading::FaultKind;
-use crate::settings::STALE_INTERVALS;
+use crate::settings::Settings;
 use crate::snapshot::SourceState;
 use crate::subject::Kind;
 use crate::time::Moment;
@@ -12,7 +12,8 @@ use crate::time::Moment;
 /// One target that goes says nothing of the others; two that go together have little in common but who asks them.
 pub fn all_silent_since<'a>(
     sources: impl IntoIterator<Item = &'a SourceState>,
-    stale_before: Moment,
+    settings: &Settings,
+    now: Moment,
 ) -> Option<Moment> {
     let (mut told, mut last) = (0, None);
     for state in sources.into_iter().filter(|state| is_target(state)) {
@@ -20,7 +21,7 @@ pub fn all_silent_since<'a>(
         let Some(at) = state.last_data else { continue };
         let is_out_of_reach = match &state.fault {
             Some((_, fault)) => matches!(fault.kind, FaultKind::Unreachable | FaultKind::Silent),
-            None => at < stale_before - state.every.unwrap_or_default() * STALE_INTERVALS,
+            None => at < now - state.stale_after(settings),
         };
         if !is_out_of_reach {
             return None;
@@ -43,7 +44,8 @@ mod tests {
     use super::*;
     use crate::reading::Fault;
 
-    const STALE_BEFORE: Moment = Moment(5_000);
+    /// What is older than five seconds is stale.
+    const NOW: Moment = Moment(10_000);
 
     fn state(source: &str, last_data: Option<i64>, fault: Option<FaultKind>) -> SourceState {
         SourceState {
@@ -60,7 +62,7 @@ mod tests {
     }
 
     fn since(states: &[SourceState]) -> Option<Moment> {
-        all_silent_since(states, STALE_BEFORE)
+        all_silent_since(states, &Settings::default(), NOW)
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::metric::{
 };
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
-use crate::settings::{Baselines, STALE_INTERVALS, Settings};
+use crate::settings::{Baselines, Settings};
 use crate::spread::WIDENING;
 use crate::store::{Seen, Store};
 use crate::subject::{Kind, Subject};
@@ -89,20 +89,15 @@ pub struct Stage {
 }
 
 impl Scene<'_> {
-    /// The oldest moment whose data is not stale.
-    pub fn stale_before(&self) -> Moment {
-        self.now - self.settings.stale_after()
-    }
-
-    /// The same of one subject: what another tool measures seldomer than Headwater polls is stale later.
+    /// The oldest moment whose data about a subject is not stale: what another tool measures seldomer than Headwater polls
+    /// is stale later.
     pub fn stale_before_of(&self, subject: &Subject) -> Moment {
-        let every = self.world.every(subject).unwrap_or_default();
-        self.now - self.settings.stale_after().max(every * STALE_INTERVALS)
+        self.now - self.world.rhythms().stale_after(self.settings, subject)
     }
 
     /// The same of one metric of a subject: the seldomer of who measures and of who asks says.
-    fn fresh_from(&self, subject: &Subject, metric: &MetricName) -> Moment {
-        self.stale_before_of(subject).min(self.now - self.settings.stale_after_of(metric))
+    pub fn fresh_from(&self, subject: &Subject, metric: impl Into<MetricName>) -> Moment {
+        self.world.rhythms().fresh_from(self.settings, (subject, &metric.into()), self.now)
     }
 
     /// The newest value, if it is not stale.
@@ -118,7 +113,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
         let metric = metric.into();
-        let from = self.fresh_from(subject, &metric);
+        let from = self.fresh_from(subject, metric.clone());
         self.store.latest(subject, metric, part).filter(|seen| seen.at >= from)
     }
 
@@ -135,7 +130,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Option<Seen> {
         let metric = metric.into();
-        let stale_before = self.fresh_from(subject, &metric);
+        let stale_before = self.fresh_from(subject, metric.clone());
         let points = self.store.points(subject, metric, part)?;
         let newest = points.latest().filter(|seen| seen.at >= stale_before)?;
         let from = newest.at - self.settings.interval * PRESENT_INTERVALS;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::command_time::CommandTime;
 use crate::flow::Flow;
+use crate::freshness::Rhythms;
 use crate::graph::Graph;
-use crate::metric::{Metric, MetricName, REDIS_ANSWER_TIME};
+use crate::metric::{Metric, REDIS_ANSWER_TIME};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
@@ -78,7 +79,9 @@ pub struct Snapshot {
     pub searches_wanted: Vec<Subject>,
     /// What the operator marked and noted, oldest first.
     pub acts: Arc<[OperatorAct]>,
-    /// Every level and rate over time.
+    /// How often there is news of what is not polled.
+    pub rhythms: Rhythms,
+    /// Every series over time.
     pub history: History,
     /// What was said at earlier moments.
     pub timeline: Timeline,
@@ -133,6 +136,7 @@ impl Snapshot {
             scans_wanted: vec![],
             searches_wanted: vec![],
             acts: Arc::default(),
+            rhythms: Rhythms::default(),
             history: History::default(),
             timeline: Timeline::default(),
             kept: Kept::default(),
@@ -142,8 +146,7 @@ impl Snapshot {
     /// The newest value that was known at this snapshot's moment; `None` when it was stale by then.
     pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
         let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
-        let stale_after = self.settings.stale_after_of(&MetricName::Known(metric));
-        (seen.at >= self.at - stale_after).then_some(seen)
+        (seen.at >= self.fresh_from(subject, metric)).then_some(seen)
     }
 
     /// The report as it is written, with what the operator marked and noted.
@@ -155,7 +158,7 @@ impl Snapshot {
 
     /// Since when no target gives anything any more, though some did; `None` while any does.
     pub fn silent_since(&self) -> Option<Moment> {
-        all_silent_since(self.sources.iter(), self.at - self.settings.stale_after())
+        all_silent_since(self.sources.iter(), &self.settings, self.at)
     }
 
     /// The sources that are watched: all but Headwater itself and those that only tell.

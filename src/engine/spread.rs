@@ -73,8 +73,7 @@ impl Snapshot {
     /// How long something took lately at this snapshot's moment; `None` where nothing fresh is told of it.
     pub fn spread(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Spread> {
         let scrapes = self.history.scrapes(subject, metric, part)?;
-        let fresh_from = self.at - self.settings.stale_after_of(&metric.into());
-        Spread::of(scrapes, self.at).filter(|spread| spread.at >= fresh_from)
+        Spread::of(scrapes, self.at).filter(|spread| spread.at >= self.fresh_from(subject, metric))
     }
 }
 

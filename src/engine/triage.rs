@@ -107,7 +107,7 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
         || targets()
             // A probe has a pace of its own, and is among the untold when it fails.
             .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Probe))
-            .any(|state| state.last_data.is_none_or(|at| at < scene.stale_before_of(&state.source)))
+            .any(|state| state.last_data.is_none_or(|at| at < scene.now - state.stale_after(scene.settings)))
         // Their silence hides no component, but "every source gave fresh data" would be untrue.
         || !untold.is_empty();
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.

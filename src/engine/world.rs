@@ -12,7 +12,6 @@ mod teller;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use changes::Changes;
 pub use consequences::Consequences;
@@ -21,6 +20,7 @@ use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
+use crate::freshness::Rhythms;
 use crate::metric::{MetricName, OWN_COST};
 use crate::reading::{Call, Change, ClusterView, Event, FaultKind, Reading, Shard, Topology};
 use crate::settings::Settings;
@@ -45,7 +45,7 @@ pub struct World {
     /// When there last was a number about a subject.
     data: BTreeMap<Subject, Moment>,
     /// How often there is news of a subject, where that is not the interval of polling.
-    every: BTreeMap<Subject, Duration>,
+    rhythms: Rhythms,
     /// The calls that each import knows.
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
@@ -85,8 +85,8 @@ impl World {
         if told().next().is_some() {
             state.last_data = Some(reading.at);
             state.every = reading.every;
-            if let Some(every) = reading.every {
-                self.every.insert(reading.source.clone(), every);
+            if reading.every.is_some() {
+                self.rhythms.note(&reading.source, reading.every);
             }
             state.late_since = None;
             if reading.faults.is_empty() {
@@ -112,12 +112,7 @@ impl World {
         for sample in told() {
             if before != Some(&sample.subject) && !self.is_told_twice(is_page, &sample.subject) {
                 before = Some(&sample.subject);
-                match reading.every {
-                    Some(every) if self.every.get(&sample.subject) == Some(&every) => {}
-                    Some(every) => drop(self.every.insert(sample.subject.clone(), every)),
-                    None if self.every.is_empty() => {}
-                    None => drop(self.every.remove(&sample.subject)),
-                }
+                self.rhythms.note(&sample.subject, reading.every);
                 match self.data.get_mut(&sample.subject) {
                     Some(at) => *at = reading.at,
                     None => {
@@ -283,6 +278,8 @@ fn tells_of_target(metric: &MetricName) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
     use crate::reading::{Fault, Node, NodeHealth, SlowCommand, Value};

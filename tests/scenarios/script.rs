@@ -63,6 +63,8 @@ pub(crate) struct Case {
     /// How long it runs.
     #[serde(default = "twelve")]
     pub(crate) seconds: u32,
+    /// Another tool reads the targets, this often, and Headwater hears of it.
+    pub(crate) scraped_every: Option<u32>,
     /// What differs from healthy; where several match, the last counts.
     #[serde(default)]
     pub(crate) set: Vec<Set>,

@@ -157,6 +157,12 @@ impl<'a> World<'a> {
             return None;
         }
         let mut reading = Reading::new(source.clone(), at);
+        if let Some(every) = case.scraped_every {
+            reading.every = Some(Duration::from_secs(every.into()));
+            if !second.is_multiple_of(every) {
+                return None;
+            }
+        }
         if let Some(late) =
             case.late.iter().find(|row| row.source.contains(source) && during(second, row.from, row.until))
         {

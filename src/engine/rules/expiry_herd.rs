@@ -153,7 +153,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
 /// The highest of the newest points, as many as fall in three intervals: a burst may be over within a second.
 pub(super) fn highest(scene: &Scene<'_>, node: &Subject, metric: Metric) -> Option<Seen> {
     let points = scene.store.points(node, metric, None)?;
-    let newest = points.latest().filter(|seen| seen.at >= scene.stale_before())?;
+    let newest = points.latest().filter(|seen| seen.at >= scene.fresh_from(node, metric))?;
     let recent = points.newest_first().take_while(|seen| seen.at > newest.at - scene.settings.interval * 3);
     recent.max_by(|one, other| one.value.total_cmp(&other.value))
 }

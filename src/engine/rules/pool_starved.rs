@@ -114,7 +114,7 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
     let gave_up = timed_out(scene, service);
     let Some(pool) = fullest(scene, service, limits) else {
         return match gave_up {
-            _ if scene.world.last_data(service).is_none_or(|at| at < scene.stale_before()) => {
+            _ if scene.world.last_data(service).is_none_or(|at| at < scene.stale_before_of(service)) => {
                 Judgement::Unknown(scene.missing(service))
             }
             Some(gave_up) => without_pool(scene, service, limits, gave_up),

@@ -136,7 +136,7 @@ fn lags_by_primary(
     let parts = scene.store.parts(primary, REDIS_REPLICA_LAG).into_iter().flatten();
     let fresh = parts.filter_map(|part| {
         let points = scene.store.points(primary, REDIS_REPLICA_LAG, Some(&part))?;
-        let seen = points.latest().filter(|seen| seen.at >= scene.stale_before())?;
+        let seen = points.latest().filter(|seen| seen.at >= scene.fresh_from(primary, REDIS_REPLICA_LAG))?;
         Some((part, seen))
     });
     let worst = fresh.filter(|(_, seen)| seen.value > limits.of("lag"));

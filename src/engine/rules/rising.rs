@@ -24,9 +24,10 @@ pub(super) struct Rise {
 /// The span in which a gain still speaks of the present.
 pub(super) const LATELY: Duration = Duration::from_secs(60);
 
-/// Within this time of the first look every total that there is has been told twice: some are asked for at every fourth
-/// look only.
+/// Within this time of the first look, and within so many looks, every total that there is has been told twice: some are
+/// asked for at every fourth look only.
 const FIRST_LOOKS: Duration = Duration::from_secs(10);
+const FIRST_FEW: u32 = 3;
 
 /// What a total of `subject` gained over a span; `None` where it gained nothing, or nothing fresh is known of it.
 pub(super) fn rise(
@@ -36,14 +37,13 @@ pub(super) fn rise(
     span: Duration,
 ) -> Option<Rise> {
     let points = scene.store.points(subject, metric, part)?;
-    let newest = points.latest().filter(|seen| seen.at >= scene.stale_before())?;
-    let usual = scene.settings.interval.as_secs_f64();
+    let newest = points.latest().filter(|seen| seen.at >= scene.fresh_from(subject, metric))?;
+    let usual = rhythm(scene, subject).as_secs_f64();
+    let longest = scene.now.seconds_after(scene.stale_before_of(subject));
     let (mut before, mut began, mut gained) = (None, None, 0.0);
     for seen in points.since(scene.now - span) {
         // A hole is no time in which the total is known to have risen.
-        let over = before
-            .map_or(usual, |at| seen.at.seconds_after(at))
-            .min(scene.settings.stale_after().as_secs_f64());
+        let over = before.map_or(usual, |at| seen.at.seconds_after(at)).min(longest);
         before = Some(seen.at);
         if seen.value > 0.0 {
             began.get_or_insert(seen.at);
@@ -76,7 +76,13 @@ pub(super) fn is_seen_to_begin(scene: &Scene<'_>, subject: &Subject, points: &Po
     let oldest = others.filter_map(|(metric, part)| {
         Some(scene.store.points(subject, metric.clone(), part)?.trace().oldest()?.at)
     });
-    oldest.min().is_some_and(|first| first + FIRST_LOOKS <= began)
+    let first_looks = FIRST_LOOKS.max(rhythm(scene, subject) * FIRST_FEW);
+    oldest.min().is_some_and(|first| first + first_looks <= began)
+}
+
+/// How often there is news of a subject.
+fn rhythm(scene: &Scene<'_>, subject: &Subject) -> Duration {
+    scene.world.rhythms().of(subject).unwrap_or_default().max(scene.settings.interval)
 }
 
 /// What the error replies of one kind gained lately on a node.

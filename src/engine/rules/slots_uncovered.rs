@@ -194,7 +194,7 @@ fn nodes_failing(nodes: usize, at: Moment) -> Evidence {
 /// What the shape alone shows, where no node gives its view: slots of shards whose primary has failed, and slots of
 /// none.
 fn without_views(scene: &Scene<'_>, cluster: &Subject) -> Judgement {
-    if scene.world.last_data(cluster).is_none_or(|at| at < scene.stale_before()) {
+    if scene.world.last_data(cluster).is_none_or(|at| at < scene.stale_before_of(cluster)) {
         return Judgement::Unknown(scene.missing(cluster));
     }
     if scene.world.views(cluster).next().is_some() {

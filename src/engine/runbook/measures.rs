@@ -8,6 +8,7 @@ use crate::signal::SIGNALS;
 use crate::snapshot::Snapshot;
 use crate::store::Seen;
 use crate::subject::Subject;
+use crate::time::Moment;
 
 /// The signals by the names that expressions have for them: one word each.
 static SIGNAL_FIELDS: &[(&str, &str)] = &[
@@ -89,6 +90,15 @@ impl Measure {
                 let signal = snapshot.signals.get(place)?;
                 signal.now.or_else(|| signal.trace.latest_at(snapshot.at))
             }
+        }
+    }
+
+    /// The oldest moment whose value still tells the present.
+    pub(super) fn fresh_from(self, subject: &Subject, snapshot: &Snapshot) -> Moment {
+        match self {
+            Self::Metric(metric) => snapshot.fresh_from(subject, metric),
+            // A signal is told anew at each evaluation, as long as what it is made of is fresh.
+            Self::Signal(_) => snapshot.at - snapshot.settings.stale_after(),
         }
     }
 }

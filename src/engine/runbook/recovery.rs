@@ -218,10 +218,10 @@ impl<'a> Symptoms<'a> {
                 }
             }
         }
-        let stale = snapshot.settings.stale_after().as_secs_f64();
+        let stale = |subject: &Subject| snapshot.stale_after(subject).as_secs_f64();
         let is_old = |row: &&&RuleState| {
             let verdict = snapshot.report.verdicts.iter().find(|verdict| verdict.subject == row.subject);
-            verdict.and_then(|verdict| verdict.age_s).is_some_and(|age| age > stale)
+            verdict.and_then(|verdict| verdict.age_s).is_some_and(|age| age > stale(&row.subject))
         };
         if let Some(row) = rows.iter().find(is_old) {
             return Err(Recovery::Unknown(format!(

@@ -1,21 +1,17 @@
 //! What was heard of subjects: when, how often, and what stands in the way of hearing more.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::World;
+use crate::freshness::Rhythms;
 use crate::reading::Fault;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
 impl World {
-    /// How often there is news of `subject` or a part of it, where that is not the interval of polling; of several the
-    /// longest.
-    pub fn every(&self, subject: &Subject) -> Option<Duration> {
-        if self.every.is_empty() {
-            return None;
-        }
-        subject.within(&self.every).map(|(_, every)| *every).max()
+    /// How often there is news of what is not polled.
+    pub fn rhythms(&self) -> &Rhythms {
+        &self.rhythms
     }
 
     /// When there last was a number about `subject` or a part of it.

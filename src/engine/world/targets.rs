@@ -61,7 +61,7 @@ impl World {
         for subject in &gone {
             self.sources.remove(subject);
             self.data.remove(subject);
-            self.every.remove(subject);
+            self.rhythms.note(subject, None);
             self.elsewhere.remove(subject);
         }
         gone

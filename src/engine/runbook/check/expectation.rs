@@ -24,7 +24,7 @@ impl Filtered for Row<'_> {
     fn field(&self, place: usize) -> FieldValue<'_> {
         let Some((measure, name, _)) = measure(place) else { return FieldValue::Absent };
         let Some(seen) = measure.latest(self.subject, self.snapshot) else { return FieldValue::Absent };
-        if seen.at < self.snapshot.at - self.snapshot.settings.stale_after() {
+        if seen.at < measure.fresh_from(self.subject, self.snapshot) {
             self.stale.borrow_mut().push((name, seen));
             return FieldValue::Absent;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Outcome, and_more};
-use crate::report::Report;
+use crate::report::{Report, SubjectVerdict};
 use crate::runbook::measures::parse_subjects;
 use crate::snapshot::{RuleState, Snapshot};
 use crate::subject::Subject;
@@ -57,9 +57,9 @@ pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (O
 
 /// Everything about which the newest data is stale, or of which there is none: no rule can be believed on it.
 fn stale(snapshot: &Snapshot) -> BTreeSet<&str> {
-    let limit = snapshot.settings.stale_after().as_secs_f64();
-    let is_stale = |age: Option<f64>| age.is_none_or(|age| age > limit);
-    let rows = snapshot.report.verdicts.iter().filter(|row| is_stale(row.age_s));
+    let limit = |subject: &Subject| snapshot.stale_after(subject).as_secs_f64();
+    let is_stale = |row: &&SubjectVerdict| row.age_s.is_none_or(|age| age > limit(&row.subject));
+    let rows = snapshot.report.verdicts.iter().filter(is_stale);
     rows.map(|row| row.subject.as_str()).collect()
 }
 
