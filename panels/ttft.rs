@@ -12,7 +12,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::panel::{Intent, Outcome, Panel, PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
 use crate::table::Table;
 use crate::title;
@@ -34,9 +34,8 @@ const WITH_TITLE: u16 = 4;
 const WITH_TOLD: u16 = 7;
 const WITH_HEAT: u16 = 11;
 
-/// Rows that the buckets take: a title and these at least and at most.
+/// Rows that the buckets take at least, with a title.
 const LEAST_HEAT: u16 = 6;
-const MOST_HEAT: u16 = 24;
 
 struct FirstToken {
     table: Table<Line>,
@@ -70,9 +69,7 @@ impl Panel for FirstToken {
         let table_rows = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let spare = rest.height.saturating_sub(told);
         let heat = match area.height >= WITH_HEAT {
-            true => {
-                spare.saturating_sub(table_rows).clamp(LEAST_HEAT, MOST_HEAT).min(spare.saturating_sub(3))
-            }
+            true => spare.saturating_sub(table_rows).max(LEAST_HEAT).min(spare.saturating_sub(3)),
             false => 0,
         };
         let table = cut(&mut rest, table_rows.min(spare.saturating_sub(heat).max(2)));
@@ -86,7 +83,23 @@ impl Panel for FirstToken {
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        self.table.act(action, &rows(view.snapshot))
+        let rows = rows(view.snapshot);
+        let selected = self.table.selected(&rows);
+        match (action, selected) {
+            (Action::Open, Some(row)) => match row.queue(view.snapshot) {
+                Some(queue) => Outcome::Wants(Intent::Show("queue", Some(queue))),
+                None => Outcome::Refused(format!("no page tells of a queue before {}", row.name())),
+            },
+            _ => self.table.act(action, &rows),
+        }
+    }
+
+    fn actions(&self) -> &'static [Action] {
+        &[Action::Open]
+    }
+
+    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        Some(if action == Action::Open { "queue" } else { action.row().short })
     }
 
     fn words(&self) -> &'static [(&'static str, &'static str)] {

@@ -1,6 +1,7 @@
 //! The columns of instances.
 
 use headwater_engine::filter::{FieldKind, FieldRow};
+use headwater_engine::histogram::Percentile;
 use headwater_engine::metric::Unit;
 use headwater_widgets::Sparkline;
 use ratatui::buffer::Buffer;
@@ -14,13 +15,17 @@ use crate::panel::View;
 use crate::table::{Cell, Column, Width, number, text};
 
 fn percentile(line: &Line, q: f64) -> Cell<'_> {
-    let value = line.percentile(q);
+    shown_as(line.percentile(q))
+}
+
+fn shown_as<'a>(value: Option<Percentile>) -> Cell<'a> {
     let cell = Cell::number(value.map(|value| value.number()));
     value.map_or(cell.clone(), |value| cell.shown(shown(value)))
 }
 
 fn draw_curve(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-    let values = Cells::of(line, view.snapshot, usize::from(area.width)).curve(line);
+    let Some(measure) = line.measure else { return };
+    let values = Cells::of(line, measure, view.snapshot, usize::from(area.width)).curve(line, view.snapshot);
     Sparkline::new(&values)
         .glyphs(view.palette.glyphs)
         .style(view.palette.style(ColorRole::Trend))
@@ -50,6 +55,14 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
     number("p99", Unit::Seconds, "all but one of a hundred wait at most this long", 9, 0, |line| {
         percentile(line, 0.99)
     }),
+    number(
+        "whole",
+        Unit::Seconds,
+        "the same of whole requests at the same instance, where its page tells them too",
+        9,
+        2,
+        |line| shown_as(line.whole),
+    ),
     number(
         "mean",
         Unit::Seconds,

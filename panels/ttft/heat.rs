@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::Unit;
+use headwater_engine::metric::{Bad, REQUEST_MEAN, Unit};
 use headwater_engine::quantity::show;
+use headwater_engine::store::Scrapes;
 use headwater_engine::{Moment, Snapshot};
 use headwater_widgets::{HeatStrip, Sparkline};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::row::{Kept, Line};
+use super::row::{Line, Measure};
 use crate::changes::marks;
 use crate::palette::ColorRole;
 use crate::panel::View;
@@ -32,32 +33,34 @@ const SHARE: u16 = 8;
 /// With more rows than these one says when the map begins and what its shades are.
 const WITH_AXIS: u16 = 6;
 
+/// Rows of a map below which none is begun, and those of a mean's curve.
+const LEAST_MAP: u16 = 5;
+const CURVE: u16 = 3;
+
 /// Shares of a cell's requests up to which it is drawn in the second and in the third shade; the first is for none.
 const FEW: f64 = 0.05;
 const SOME: f64 = 0.25;
 
-/// The most requests that a cell may have above a bucket's lower bound while its curve is told: a p90 of fewer is luck.
+/// A cell's p90 of fewer requests is luck.
 const FEWEST_FOR_P90: f64 = 20.0;
 
 /// Cells of a time axis for a row: its requests in each of them.
 pub(super) struct Cells {
-    pub(super) bins: TimeBins,
-    pub(super) gained: Vec<Option<Histogram>>,
+    bins: TimeBins,
+    gained: Vec<Option<Histogram>>,
 }
 
 impl Cells {
-    /// So many cells, the newest of which is over.
-    pub(super) fn of(line: &Line, snapshot: &Snapshot, count: usize) -> Self {
+    /// So many cells, the newest of which is over: of what a row's instances measured together.
+    pub(super) fn of(line: &Line, measure: &Measure, snapshot: &Snapshot, count: usize) -> Self {
         let from = snapshot.began.max(snapshot.at - SPAN);
-        let scraped = snapshot.settings.interval * 2;
         let older = if snapshot.at.since(from) > WHOLE_FOR { OLDER_STEP } else { Duration::ZERO };
-        let bins = TimeBins::finished(from, snapshot.at, count, scraped.max(older));
+        let rhythm = snapshot.rhythms.of(&line.subject).unwrap_or_default();
+        let least = older.max(snapshot.settings.interval.max(rhythm) * 2);
+        let bins = TimeBins::finished(from, snapshot.at, count, least);
         let edges: Vec<Moment> = bins.edges().collect();
-        let all: Vec<_> = line
-            .of
-            .iter()
-            .filter_map(|subject| snapshot.history.scrapes(subject, line.measure?.metric, None))
-            .collect();
+        let scrapes = |subject| snapshot.history.scrapes(subject, measure.metric, None);
+        let all: Vec<&Scrapes> = line.of.iter().filter_map(scrapes).collect();
         let gained = |from: Moment, to: Moment| {
             let of_each = all.iter().filter_map(|scrapes| scrapes.gained(from, to));
             of_each.reduce(|mut sum, one| {
@@ -69,11 +72,21 @@ impl Cells {
         Self { bins, gained }
     }
 
-    /// The 90th percentile of each cell, or its mean where there are no buckets.
-    pub(super) fn curve(&self, line: &Line) -> Vec<Option<f64>> {
-        let value = |cell: &Histogram| match line.kept {
-            Kept::Mean => cell.mean(),
-            _ => cell.percentile(0.9).filter(|_| cell.count >= FEWEST_FOR_P90).map(|p90| p90.number()),
+    /// Whether any cell has buckets, without which there is nothing but a mean.
+    fn has_buckets(&self) -> bool {
+        self.gained.iter().flatten().any(|cell| !cell.bounds.is_empty())
+    }
+
+    /// The 90th percentile of each cell; the mean where there are no buckets, or what the server says itself of it.
+    pub(super) fn curve(&self, line: &Line, snapshot: &Snapshot) -> Vec<Option<f64>> {
+        if self.gained.iter().all(Option::is_none) {
+            let own = snapshot.history.trace(&line.subject, REQUEST_MEAN, None);
+            return own.map(|trace| self.bins.worst(trace, snapshot.at, Bad::High)).unwrap_or_default();
+        }
+        let has_buckets = self.has_buckets();
+        let value = |cell: &Histogram| match has_buckets {
+            true => cell.percentile(0.9).filter(|_| cell.count >= FEWEST_FOR_P90).map(|p90| p90.number()),
+            false => cell.mean(),
         };
         self.gained.iter().map(|cell| value(cell.as_ref()?)).collect()
     }
@@ -91,28 +104,35 @@ struct Band {
     now: Option<f64>,
 }
 
-/// Draws the map of a row, the slowest on top, or what there is instead where its page keeps no buckets.
+/// Draws the map of what a row shows, and below it those of whatever else its page measures, as far as there is room.
 pub(super) fn draw(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-    let area = area.intersection(buffer.area);
-    if area.is_empty() {
-        return;
+    let mut rest = area.intersection(buffer.area);
+    for measure in line.measures(view.snapshot) {
+        if rest.height < LEAST_MAP {
+            return;
+        }
+        let taken = draw_one(line, measure, view, rest, buffer).min(rest.height);
+        (rest.y, rest.height) = (rest.y + taken, rest.height - taken);
     }
+}
+
+/// Draws one map, the slowest on top, or the mean where its page keeps no buckets; returns how many rows it took.
+fn draw_one(line: &Line, measure: &Measure, view: &View<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
     let width = area.width.saturating_sub(NAME + SHARE);
-    let cells = Cells::of(line, view.snapshot, usize::from(width));
+    let cells = Cells::of(line, measure, view.snapshot, usize::from(width));
     let a_cell = format!("{} a cell", show(cells.bins.length_ms as f64 / 1_000.0, Unit::Seconds));
-    let what = line.measure.map_or("our own probe", |measure| measure.says);
-    let heading = format!("{}: {what}", line.name());
-    let rows = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    if line.kept != Kept::Buckets {
-        title::draw(&heading, &a_cell, view.palette, area, buffer);
-        return draw_curve(line, &cells, view, rows, buffer);
-    }
-    title::draw(&heading, &a_cell, view.palette, area, buffer);
+    title::draw(&format!("{}: {}", line.name(), measure.says), &a_cell, view.palette, area, buffer);
     let strip = Rect { x: area.right() - width.min(area.width), width, height: 1, ..area };
     marks::draw(view.snapshot, |at| cells.bins.place(at), view.palette, strip, buffer);
-    let objective = line.objective(view.snapshot);
+    let rows = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    if !cells.has_buckets() {
+        draw_curve(line, &cells, view, rows, buffer);
+        return 1 + CURVE;
+    }
+    let objective = measure.objective(&line.subject, view.snapshot);
     let with_axis = rows.height > WITH_AXIS;
-    let bands = bands(line, &cells, rows.height - u16::from(with_axis));
+    let now = line.spread_of(measure, view.snapshot);
+    let bands = bands(now.as_ref().map(|now| &now.gained), &cells, rows.height - u16::from(with_axis));
     let mut y = rows.y;
     for band in bands.iter().rev() {
         draw_band(band, objective, view, Rect { y, height: 1, ..rows }, buffer);
@@ -121,6 +141,7 @@ pub(super) fn draw(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer
     if with_axis {
         draw_axis(&cells.bins, view, Rect { y, height: 1, ..rows }, buffer);
     }
+    y - area.y + u16::from(with_axis)
 }
 
 /// When the map begins and ends, and what its shades stand for.
@@ -178,10 +199,10 @@ fn shade(share: f64) -> f64 {
 
 /// The mean over time, of a page that keeps nothing else.
 fn draw_curve(line: &Line, cells: &Cells, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-    if area.is_empty() || line.measure.is_none() {
+    if area.is_empty() {
         return;
     }
-    let values = cells.curve(line);
+    let values = cells.curve(line, view.snapshot);
     let peak = values.iter().flatten().copied().reduce(f64::max);
     let text = peak.map_or("?".to_owned(), |peak| format!("max {}", show(peak, Unit::Seconds)));
     let label = view.palette.style(ColorRole::Label);
@@ -193,13 +214,12 @@ fn draw_curve(line: &Line, cells: &Cells, view: &View<'_>, area: Rect, buffer: &
     Sparkline::new(&values)
         .glyphs(view.palette.glyphs)
         .style(trend(view))
-        .render(Rect { x, width: area.right() - x, height: area.height.min(3), ..area }, buffer);
+        .render(Rect { x, width: area.right() - x, height: area.height.min(CURVE), ..area }, buffer);
 }
 
 /// The rows of the map from the fastest to the slowest: as many of the buckets as hold anything, neighbours put together
 /// where there are more than there is room for.
-fn bands(line: &Line, cells: &Cells, rows: u16) -> Vec<Band> {
-    let now = line.spread.as_ref().map(|spread| &spread.gained);
+fn bands(now: Option<&Histogram>, cells: &Cells, rows: u16) -> Vec<Band> {
     let all = || cells.gained.iter().flatten().chain(now);
     // Versions of a server may have other buckets: each bucket falls into the band of its own upper bound.
     let mut edges: Vec<f64> = all().flat_map(|histogram| histogram.bounds.iter().copied()).collect();

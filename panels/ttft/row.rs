@@ -30,6 +30,15 @@ pub(super) struct Measure {
     pub(super) says: &'static str,
 }
 
+impl Measure {
+    /// The longest acceptable 99th percentile of whole requests of a component, in seconds, where one is declared; there is
+    /// none of a first token.
+    pub(super) fn objective(&self, subject: &Subject, snapshot: &Snapshot) -> Option<f64> {
+        let declared = snapshot.settings.component(subject).filter(|_| self.metric != TTFT)?;
+        Some(declared.objective_p99?.as_secs_f64())
+    }
+}
+
 /// What a page keeps of the times that it measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
@@ -55,6 +64,8 @@ pub(super) struct Line {
     pub(super) spread: Option<Spread>,
     pub(super) mean: Option<f64>,
     pub(super) max: Option<f64>,
+    /// The 99th percentile of whole requests, where the row itself shows something else.
+    pub(super) whole: Option<Percentile>,
     /// What our own probe of it last waited for its first token.
     pub(super) probed: Option<Seen>,
     /// The instances that are put together here; the subject itself for a single one.
@@ -80,16 +91,31 @@ impl Line {
         }
     }
 
+    /// The queue that its requests wait in first, where one is told of.
+    pub(super) fn queue(&self, snapshot: &Snapshot) -> Option<Subject> {
+        let all = Subject::component(Kind::Queue, self.subject.name());
+        let own = self.subject.address().map(|address| all.instance(address));
+        let told: Vec<&Subject> = snapshot.history.parts(&all).collect();
+        own.filter(|own| told.contains(&own)).or_else(|| told.first().map(|first| (*first).clone()))
+    }
+
     /// A percentile, where there are events enough for it.
     pub(super) fn percentile(&self, q: f64) -> Option<Percentile> {
         self.spread.as_ref()?.percentile(q)
     }
 
-    /// The longest acceptable 99th percentile of whole requests, in seconds, where one is declared; none is of a first
-    /// token.
-    pub(super) fn objective(&self, snapshot: &Snapshot) -> Option<f64> {
-        self.measure.filter(|measure| measure.metric != TTFT)?;
-        Some(snapshot.settings.component(&self.subject)?.objective_p99?.as_secs_f64())
+    /// Everything that its page measures, what it shows first.
+    pub(super) fn measures(&self, snapshot: &Snapshot) -> impl Iterator<Item = &'static Measure> {
+        let told = |measure: &&Measure| {
+            self.measure.is_some_and(|own| own.metric == measure.metric)
+                || self.of.iter().any(|of| snapshot.history.scrapes(of, measure.metric, None).is_some())
+        };
+        MEASURES.iter().filter(told)
+    }
+
+    /// How long something took lately at its instances together.
+    pub(super) fn spread_of(&self, measure: &Measure, snapshot: &Snapshot) -> Option<Spread> {
+        Spread::merged(self.of.iter().filter_map(|of| snapshot.spread(of, measure.metric, None)))
     }
 
     /// The number by which rows are put in order: the highest percentile that is known, else the mean.
@@ -105,7 +131,12 @@ impl Line {
             let value = self.percentile(q)?;
             Some(format!("{name} {}", shown(value)))
         });
-        let others = [("mean", self.mean), ("max", self.max), ("probed", self.probed.map(|seen| seen.value))];
+        let others = [
+            ("mean", self.mean),
+            ("max", self.max),
+            ("whole requests p99", self.whole.map(Percentile::number)),
+            ("probed", self.probed.map(|seen| seen.value)),
+        ];
         let others = others
             .into_iter()
             .filter_map(|(name, value)| Some(format!("{name} {}", show(value?, Unit::Seconds))));
@@ -176,6 +207,7 @@ fn line(snapshot: &Snapshot, subject: &Subject) -> Option<Line> {
         return None;
     }
     let spread = measure.and_then(|measure| snapshot.spread(subject, measure.metric, None));
+    let whole = snapshot.spread(subject, REQUEST_DURATION, None);
     let is_request = measure.is_some_and(|measure| measure.metric == REQUEST_DURATION);
     let own = |metric| of(metric).filter(|_| is_request).map(|seen| seen.value);
     let mean = spread.as_ref().and_then(|spread| spread.gained.mean()).or_else(|| own(REQUEST_MEAN));
@@ -195,6 +227,7 @@ fn line(snapshot: &Snapshot, subject: &Subject) -> Option<Line> {
         spread,
         mean,
         max: own(REQUEST_MAX),
+        whole: whole.filter(|_| !is_request).and_then(|whole| whole.percentile(0.99)),
         probed,
         of: vec![subject.clone()],
         subject: subject.clone(),
@@ -212,6 +245,8 @@ fn together(snapshot: &Snapshot, service: &Subject, lines: &[Line]) -> Option<Li
         return None;
     }
     let spread = Spread::merged(of.iter().filter_map(|line| line.spread.clone()))?;
+    let whole = of.iter().filter_map(|line| snapshot.spread(&line.subject, REQUEST_DURATION, None));
+    let whole = Spread::merged(whole).filter(|_| measure.metric != REQUEST_DURATION);
     let (verdict, reason) = verdict(snapshot, service);
     Some(Line {
         id: service.to_string(),
@@ -222,6 +257,7 @@ fn together(snapshot: &Snapshot, service: &Subject, lines: &[Line]) -> Option<Li
         mean: spread.gained.mean(),
         spread: Some(spread),
         max: None,
+        whole: whole.and_then(|whole| whole.percentile(0.99)),
         probed: snapshot.present(service, PROBE_TTFT, None),
         of: of.into_iter().map(|line| line.subject.clone()).collect(),
         subject: service.clone(),

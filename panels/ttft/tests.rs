@@ -140,6 +140,11 @@ fn rows_are_sorted_filtered_and_copied() {
     let view = crate::example::live(&snapshot, &palette, &keys);
     let mut panel = (ROW.make)();
     assert_eq!(panel.act(Action::Sort, &view), Outcome::Done);
+    panel.open(&subject("queue/ranker@10.1.0.1:8000"));
+    let queue = Intent::Show("queue", Some(subject("queue/ranker@10.1.0.1:8000")));
+    assert_eq!(panel.act(Action::Open, &view), Outcome::Wants(queue));
+    panel.open(&subject("service/old@10.1.0.7:8000"));
+    assert!(matches!(panel.act(Action::Open, &view), Outcome::Refused(_)));
     assert!(panel.fields().iter().any(|field| field.name == "p99"));
     let first = panel.copied(&view).expect("a row");
     assert!(first.contains("p99") && first.contains("TTFT"), "{first}");

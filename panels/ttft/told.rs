@@ -16,6 +16,10 @@ pub(super) static WORDS: &[(&str, &str)] = &[
     ("<=", "the percentile lies in the first bucket, which is too wide to say more"),
     (">", "the percentile lies above the last bucket"),
     ("-", "too few requests for this percentile, or no buckets: nothing is made up"),
+    (
+        "whole",
+        "the 99th percentile of whole requests: much more than the first token's means another stage is slow",
+    ),
     ("!", "on the map: these requests took longer than the declared objective"),
     (
         "probed",
@@ -45,7 +49,7 @@ fn limits(line: &Line) -> Option<(String, ColorRole)> {
         Kept::Mean => {
             format!("? {} without buckets: only a mean is known, which hides the slow ones", measure.says)
         }
-        Kept::Nothing => format!("? {}: no request is counted at present", measure.says),
+        Kept::Nothing => format!("? {}: nothing fresh is told of it", measure.says),
         Kept::Buckets | Kept::Probe if measure.metric == TTFT => return None,
         Kept::Buckets | Kept::Probe => {
             format!("its page tells no time to the first token; this is the {}", measure.says)
