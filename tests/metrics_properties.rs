@@ -2,11 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use headwater::sources::metrics::dialect::Dialects;
 use headwater::sources::metrics::exposition::{Format, decode};
 use headwater::sources::metrics::mapping::{Mapper, Target, explain};
-use headwater_engine::{RemoteText, Subject};
+use headwater_engine::histogram::{Histogram, Percentile};
+use headwater_engine::metric::TTFT;
+use headwater_engine::reading::{Reading, Value};
+use headwater_engine::store::Store;
+use headwater_engine::{Moment, RemoteText, Subject};
 use headwater_test_support::oracle;
 use proptest::prelude::*;
 
@@ -143,7 +149,135 @@ fn page(series: &[Series]) -> String {
     text
 }
 
+/// What a page says of how many events there were.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ending {
+    /// A bucket for `+Inf`, and a count.
+    Whole,
+    /// No bucket for `+Inf`: the count tells.
+    Count,
+    /// Neither: nobody knows of what was above the last bound.
+    Buckets,
+}
+
+/// A histogram of these values as a page has it, read back.
+fn read_back(bounds: &[f64], values: &[f64], ending: Ending) -> Histogram {
+    let at_most = |bound: f64| values.iter().filter(|value| **value <= bound).count();
+    let mut text = "# TYPE x histogram\n".to_owned();
+    for bound in bounds {
+        text += &format!("x_bucket{{le=\"{bound}\"}} {}\n", at_most(*bound));
+    }
+    if ending == Ending::Whole {
+        text += &format!("x_bucket{{le=\"+Inf\"}} {}\n", values.len());
+    }
+    if ending != Ending::Buckets {
+        text += &format!("x_count {}\n", values.len());
+    }
+    text += &format!("x_sum {}\n", values.iter().sum::<f64>());
+    let page = decode(text.as_bytes(), Some(Format::Text));
+    assert!(page.problems.is_empty(), "{:?}", page.problems);
+    let families = page.by_family();
+    page.histograms(&families[0]).pop().expect("a histogram").histogram
+}
+
+/// Whether a percentile says of these values no more than their buckets can tell, and nothing that is not so.
+fn is_true(told: Percentile, q: f64, values: &[f64], bounds: &[f64]) -> bool {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let exact = |rank: f64| sorted[(rank.ceil() as usize).clamp(1, sorted.len()) - 1];
+    let holds = |exact: f64| match (told, bounds.partition_point(|bound| *bound < exact)) {
+        (Percentile::AtMost(bound), place) => place == 0 && bound == bounds[0],
+        (Percentile::Above(bound), place) => place == bounds.len() && bound == bounds[place - 1],
+        (Percentile::Value(value), place) => {
+            (1..bounds.len()).contains(&place) && (bounds[place - 1]..=bounds[place]).contains(&value)
+        }
+    };
+    // Where a rank is whole but for the last bit of a float, either of two neighbours is the exact one.
+    let rank = q * sorted.len() as f64;
+    [rank - 1e-9, rank + 1e-9].into_iter().any(|rank| holds(exact(rank)))
+}
+
+fn bounds() -> impl Strategy<Value = Vec<f64>> {
+    // The first bound may be far above most values, and the last far below.
+    prop::collection::btree_set(1_u32..4_000, 1..9)
+        .prop_map(|bounds| bounds.into_iter().map(|bound| f64::from(bound) / 1_000.0).collect())
+}
+
+fn values() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec((1_u32..5_000).prop_map(|value| f64::from(value) / 1_000.0), 0..40)
+}
+
 proptest! {
+    #[test]
+    fn percentiles_of_what_was_gained_are_those_of_the_values_themselves(
+        bounds in bounds(),
+        scrapes in prop::collection::vec(values(), 2..7),
+        restart in prop::option::of(1_usize..6),
+        ending in prop::sample::select(&[Ending::Whole, Ending::Count, Ending::Buckets][..]),
+        q in (1_u32..1_000).prop_map(|q| f64::from(q) / 1_000.0),
+    ) {
+        let subject: Subject = "service/x@h:1".parse().expect("a subject");
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        let mut total: Vec<f64> = vec![];
+        let mut before: Option<Histogram> = None;
+        for (place, values) in scrapes.iter().enumerate() {
+            if restart == Some(place) {
+                total.clear();
+            }
+            total.extend(values);
+            let read = read_back(&bounds, &total, ending);
+            // A target that has counted further than before it restarted is found out by its uptime alone.
+            let falls = before.as_ref().is_some_and(|before| read.since(before).is_none());
+            let mut reading = Reading::new(subject.clone(), Moment(place as i64 * 1_000));
+            reading.sample(&subject, TTFT, Value::Histogram(Arc::new(read.clone())));
+            store.take(&reading, restart == Some(place) && !falls, None);
+            before = Some(read);
+        }
+        for from in 0..scrapes.len() {
+            for to in from + 1..scrapes.len() {
+                let first = restart.filter(|at| (from + 1..=to).contains(at)).unwrap_or(from);
+                let moment = |place: usize| Moment(place as i64 * 1_000);
+                let gained = store.gained(&subject, TTFT, None, moment(from), moment(to));
+                if first == to {
+                    prop_assert_eq!(gained, None, "nothing can be subtracted from the first scrape of a run");
+                    continue;
+                }
+                let gained = gained.expect("two scrapes of one run");
+                let last = bounds[bounds.len() - 1];
+                let is_known = |value: &&f64| ending != Ending::Buckets || **value <= last;
+                let known: Vec<f64> =
+                    scrapes[first + 1..=to].iter().flatten().filter(is_known).copied().collect();
+                prop_assert_eq!(gained.count, known.len() as f64);
+                match gained.percentile(q) {
+                    None => prop_assert!(known.is_empty()),
+                    Some(told) => prop_assert!(is_true(told, q, &known, &bounds), "{told:?} of {known:?}"),
+                }
+                if ending != Ending::Buckets && !known.is_empty() {
+                    let mean = known.iter().sum::<f64>() / known.len() as f64;
+                    prop_assert!((gained.mean().expect("a sum") - mean).abs() < 1e-6);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn percentiles_of_several_instances_are_those_of_all_their_values(
+        bounds in bounds(),
+        instances in prop::collection::vec(values(), 1..5),
+        q in (1_u32..1_000).prop_map(|q| f64::from(q) / 1_000.0),
+    ) {
+        let of_each = instances.iter().map(|values| read_back(&bounds, values, Ending::Whole));
+        let merged = of_each.reduce(|mut sum, one| {
+            assert!(sum.merge(&one));
+            sum
+        });
+        let all: Vec<f64> = instances.concat();
+        match merged.expect("an instance").percentile(q) {
+            None => prop_assert!(all.is_empty()),
+            Some(told) => prop_assert!(is_true(told, q, &all, &bounds), "{told:?} of {all:?}"),
+        }
+    }
+
     #[test]
     fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         exercise(&bytes);
