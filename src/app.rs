@@ -29,7 +29,7 @@ use crate::sources::logs::spawn_logs;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
-use crate::sources::prometheus::{PrometheusSpec, spawn_prometheus};
+use crate::sources::prometheus::{Memory, PrometheusSpec, spawn_prometheus};
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
@@ -89,7 +89,8 @@ impl App {
             }
         }
         for spec in &config.prometheus {
-            match spawn_prometheus(spec, outlet.clone()) {
+            let memory = Memory::new(&config.settings, config.since);
+            match spawn_prometheus(spec, memory, outlet.clone()) {
                 Ok(task) => tasks.push(task),
                 Err(error) => {
                     outlet.stop.cancel();

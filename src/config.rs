@@ -26,7 +26,7 @@ mod value;
 
 use std::path::{Path, PathBuf};
 
-use headwater_engine::Settings;
+use headwater_engine::{Moment, Settings};
 
 use crate::sources::changes::ChangesSpec;
 use crate::sources::logs::LogSpec;
@@ -67,6 +67,8 @@ pub struct Config {
     pub imports: Vec<Import>,
     /// Sources of changes.
     pub changes: Vec<ChangesSpec>,
+    /// When the incident began, where somebody said so: what was before it is healthy.
+    pub since: Option<Moment>,
     file: file::ConfigFile,
 }
 

@@ -102,7 +102,11 @@ fn the_doctor_says_that_a_server_is_out_of_reach() {
     assert!(said.starts_with("FAILED") && said.contains(": server: "), "{said}");
 }
 
-async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path, &str, u16) -> Vec<String>) {
+async fn reads_what_a_real_server_scraped(
+    binary: &str,
+    product: &str,
+    arguments: impl Fn(&Path, &str, u16) -> Vec<String>,
+) {
     let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), page(), free_port());
     let file = scrapes(folder.path(), &page);
     let _server = start(binary, &arguments(folder.path(), &file, port));
@@ -131,7 +135,8 @@ async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path
         .find(|reading| reading.source.as_str() == "service/dead@127.0.0.1:1")
         .expect("it was awaited");
     assert_eq!(dead.faults[0].kind, FaultKind::Unreachable);
-    assert!(dead.faults[0].message.as_str().contains("up is 0"), "{dead:?}");
+    let said = dead.faults[0].message.as_str();
+    assert!(said.starts_with(product) && said.contains("up is 0"), "{dead:?}");
 
     let (code, said) = doctor(port);
     assert_eq!(code, Some(1), "one target is down: {said}");
@@ -153,7 +158,7 @@ async fn reads_what_a_real_server_scraped(binary: &str, arguments: impl Fn(&Path
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_prometheus_gives_what_it_scraped() {
-    reads_what_a_real_server_scraped("prometheus", |folder, file, port| {
+    reads_what_a_real_server_scraped("prometheus", "Prometheus", |folder, file, port| {
         let data = folder.join("data").display().to_string();
         vec![
             format!("--config.file={file}"),
@@ -166,7 +171,7 @@ async fn a_real_prometheus_gives_what_it_scraped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_victoria_metrics_gives_what_it_scraped() {
-    reads_what_a_real_server_scraped("victoria-metrics", |folder, file, port| {
+    reads_what_a_real_server_scraped("victoria-metrics", "VictoriaMetrics", |folder, file, port| {
         let data = folder.join("data").display().to_string();
         vec![
             format!("-promscrape.config={file}"),

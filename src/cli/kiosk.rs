@@ -43,7 +43,8 @@ pub(super) async fn run(args: KioskArgs) -> Result<u8, Failure> {
     if every < Duration::from_secs(1) {
         return Err(Failure::usage("'--every' below 1s cannot be read from a wall: write 1s or more"));
     }
-    let config = args.targets.resolve()?;
+    let mut config = args.targets.resolve()?;
+    config.since = args.healthy.since;
     require_terminal("a kiosk needs one; 'headwater triage' reports without")?;
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);

@@ -57,7 +57,8 @@ pub(super) struct PassArgs {
 }
 
 pub(super) async fn run(args: TriageArgs, started: Instant) -> Result<u8, Failure> {
-    let config = args.targets.resolve()?;
+    let mut config = args.targets.resolve()?;
+    config.since = args.pass.healthy.since;
     pass(&config, &args.pass, started).await
 }
 

@@ -135,7 +135,8 @@ pub(super) async fn run(args: TuiArgs) -> Result<u8, Failure> {
         let names: Vec<_> = root.get_subcommands().map(clap::Command::get_name).collect();
         return Err(Failure::usage(unknown_name("command", word, &names)));
     }
-    let config = args.targets.resolve()?;
+    let mut config = args.targets.resolve()?;
+    config.since = args.healthy.since;
     require_terminal("look at the same targets with 'headwater triage'")?;
     let look = args.screen.look()?;
     let saved = args.healthy.open(&config);

@@ -150,6 +150,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     let tellers = prometheus.iter().filter_map(super::prometheus::teller).collect();
     let settings = Settings { name, components, tellers, ..Settings::default() };
     Ok(Config {
+        since: None,
         origin: ORIGIN.to_owned(),
         settings,
         redis,

@@ -78,6 +78,7 @@ fn spec(
         }
         spec.interval = interval.0;
     }
+    spec.looks_back = table.history != Some(false);
     for (written, labels) in &table.components {
         let path = ["prometheus", index, "components", written];
         let Some(component) = component_subject(written, &path, document) else { continue };

@@ -141,6 +141,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         prometheus,
         imports,
         changes,
+        since: None,
         file,
     })
 }

@@ -1,5 +1,5 @@
-//! Healthy values to compare with, in their fixed order: declared, disk, earlier in this run, the target's
-//! lifetime at first contact. Peers and absolute limits are the rules' own.
+//! Healthy values to compare with, in their fixed order: declared, the memory of a Prometheus, disk, earlier in this run,
+//! the target's lifetime at first contact. Peers and absolute limits are the rules' own.
 
 use std::time::Duration;
 
@@ -58,6 +58,7 @@ impl Scene<'_> {
     ) -> Option<Baseline> {
         let metric = &metric.into();
         self.declared(subject, metric)
+            .or_else(|| self.remembered(subject, metric, part))
             .or_else(|| self.learned(subject, metric, part))
             .or_else(|| {
                 let points = self.store.points(subject, metric, part)?;
@@ -99,6 +100,7 @@ impl Scene<'_> {
         part: Option<&RemoteText>,
     ) -> Option<Baseline> {
         self.declared(subject, &metric.into())
+            .or_else(|| self.remembered(subject, &metric.into(), part))
             .or_else(|| self.learned(subject, &metric.into(), part))
             .or_else(|| {
                 let p99s = self.earlier_p99s(subject, metric, part);
@@ -140,6 +142,27 @@ impl Scene<'_> {
     fn declared(&self, subject: &Subject, metric: &MetricName) -> Option<Baseline> {
         let typical = *self.settings.component(subject)?.baselines.get(metric.as_str())?;
         Some(Baseline::new(typical, BaselineFrom::Declared))
+    }
+
+    /// The healthy mean of a histogram over all instances of `subject`, as the memory of a source has it.
+    pub(crate) fn remembered_mean(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+    ) -> Option<f64> {
+        self.world.histories().row(subject, &metric.into(), part, self.now)?.mean
+    }
+
+    /// A value from the memory of a source.
+    fn remembered(
+        &self,
+        subject: &Subject,
+        metric: &MetricName,
+        part: Option<&RemoteText>,
+    ) -> Option<Baseline> {
+        let row = self.world.histories().row(subject, metric, part, self.now)?;
+        Some(Baseline { spread: Some(row.spread), ..Baseline::new(row.typical, BaselineFrom::History) })
     }
 
     /// A value of earlier runs: of this hour of the day, else of the nearest hour that was learned.

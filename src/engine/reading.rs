@@ -4,6 +4,7 @@ mod act;
 mod call;
 mod change;
 mod cluster_view;
+mod history;
 mod hot;
 mod key;
 mod target;
@@ -17,6 +18,7 @@ pub use act::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
 pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
 pub use cluster_view::ClusterView;
+pub use history::History;
 pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, ShareOf, SlotHeat};
 pub use key::{
     Expiries, ExpirySecond, ExpirySpan, KeyPattern, KeySize, KeySizes, LargeCommand, LargeKind, Scan,
@@ -161,6 +163,8 @@ pub enum Event {
     /// The targets that a discovery lists, all of them: they replace what the same source told before, and who is no
     /// longer among them has left.
     Targets(TargetList),
+    /// What was usual before the incident, as the source remembers it.
+    History(History),
     /// What was [`Event::Unavailable`] is there again.
     Available {
         /// The command or page, in the words that it was said to be missing with.

@@ -54,6 +54,9 @@ pub struct Report {
     pub unknown: Vec<Unjudged>,
     /// What to do next.
     pub next_step: String,
+    /// Whose memory of healthy times it is held against; empty where nobody's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistorySpan>,
     /// What the observation costs.
     pub cost: Cost,
     /// What the operator marked and noted, in the order of time. Only a report that is written has it, and only when
@@ -243,6 +246,19 @@ pub enum BaselineFrom {
     Peers,
     /// An absolute limit.
     Limit,
+}
+
+/// What a source remembers of healthy times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistorySpan {
+    /// Who remembers, such as `graph/prometheus-HOST-PORT`.
+    pub source: Subject,
+    /// The begin of the span that was taken for healthy.
+    pub from: Moment,
+    /// Its end.
+    pub to: Moment,
+    /// How many healthy values came of it.
+    pub values: usize,
 }
 
 /// A key named by a scan or a slow log.

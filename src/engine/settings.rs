@@ -237,6 +237,12 @@ pub struct BaselineRow {
     pub spread: f64,
     /// Points that it was learned from.
     pub points: u32,
+    /// The 95th percentile of these points, where it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Of a histogram metric, the mean of all its events, where it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
 }
 
 #[cfg(test)]

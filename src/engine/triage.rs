@@ -56,6 +56,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
             .filter(|_| scene.silent_since.is_none())
             .unwrap_or_else(|| next_step(scene, conclusion, explained, &suspects, &unknown)),
         loops,
+        history: scene.world.histories().spans(scene.now),
         cost: cost(scene),
         symptom: sufferings.into_iter().next().map(|worst| worst.symptom),
         verdicts,

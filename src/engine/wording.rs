@@ -8,7 +8,7 @@ mod targets;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
-use crate::quantity;
+use crate::quantity::{self, counted};
 use crate::report::{
     BaselineFrom, Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since,
     SubjectVerdict, Suspect, Unjudged, Verdict,
@@ -269,6 +269,19 @@ pub fn cost(cost: &Cost) -> String {
         quantity::show(cost.redis_commands_per_node_per_s, Unit::Count),
         quantity::show(cost.bytes_per_s, Unit::BytesPerSecond)
     )
+}
+
+/// Whose memory of healthy times everything is held against, a line each.
+pub fn histories(report: &Report) -> impl Iterator<Item = String> {
+    report.history.iter().map(|span| {
+        let values = counted(span.values as u64, "value");
+        format!(
+            "{values} of {} to {} UTC, as {} remembers; if the trouble is older, give its begin with --since",
+            span.from.clock(),
+            span.to.clock(),
+            span.source
+        )
+    })
 }
 
 /// Groups by what is said, in the order of first mention; parts of what is in a group already are left out of it.

@@ -4,6 +4,7 @@ mod changes;
 mod consequences;
 mod elsewhere;
 mod heard;
+mod history;
 mod keyspace;
 mod shapes;
 mod slow_log;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use changes::Changes;
 pub use consequences::Consequences;
+pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
 use shapes::host_of;
 pub use slow_log::SlowLogs;
@@ -52,6 +54,8 @@ pub struct World {
     changes: Changes,
     /// Of each source that gave numbers, whether it only tells of others.
     elsewhere: BTreeMap<Subject, bool>,
+    /// What sources remember of healthy times.
+    histories: Histories,
 }
 
 impl World {
@@ -178,6 +182,7 @@ impl World {
             }
             Event::Change(change) => self.changes.take(source, change),
             Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
+            Event::History(history) => self.histories.take(source, at, history),
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);
@@ -194,6 +199,11 @@ impl World {
     /// What people changed, oldest first.
     pub fn changes(&self) -> &Arc<[Change]> {
         self.changes.all()
+    }
+
+    /// What sources remember of healthy times.
+    pub(crate) fn histories(&self) -> &Histories {
+        &self.histories
     }
 
     /// Everything with an address that is known: nodes and instances.

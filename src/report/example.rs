@@ -91,6 +91,7 @@ pub(crate) fn incident() -> Snapshot {
             .into(),
         unknown: vec![Unjudged { subject: subject("gpu/ranker"), missing: "no source".into() }],
         next_step: "confirm the keys, then cache them for 30 s near the reader".into(),
+        history: vec![],
         cost: Cost { redis_commands_per_node_per_s: 2.0, bytes_per_s: 54_100.0 },
         breakdown: None,
         loops: vec![],

@@ -6,8 +6,9 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect};
 
 use super::{
-    address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of, innocents, keys,
-    loops, names, notes, shape_words, span, stages, troubles, unavailable, unjudged, verdict_word,
+    address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of, histories,
+    innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable, unjudged,
+    verdict_word,
 };
 
 pub(super) fn render(snapshot: &Snapshot) -> String {
@@ -73,6 +74,9 @@ fn write(out: &mut String, snapshot: &Snapshot, report: &Report) -> std::fmt::Re
     rest(out, report)?;
     for line in all_departures(snapshot) {
         writeln!(out, "Left: {}", escaped(&line))?;
+    }
+    for line in histories(report) {
+        writeln!(out, "Usual: {}", escaped(&line))?;
     }
     for line in unavailable(snapshot) {
         writeln!(out, "Not read: {}", escaped(&line))?;

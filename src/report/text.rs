@@ -5,8 +5,8 @@ use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
     Layout, address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of,
-    innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable, unjudged,
-    verdict_word,
+    histories, innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable,
+    unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -59,6 +59,9 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
     }
     for (row, line) in unavailable(snapshot).into_iter().enumerate() {
         out.hang(if row == 0 { "not read" } else { "" }, INDENT, &line);
+    }
+    for (row, line) in histories(report).enumerate() {
+        out.hang(if row == 0 { "usual" } else { "" }, INDENT, &line);
     }
     out.hang("cost", INDENT, &cost(&report.cost));
     out.finish()

@@ -6,6 +6,8 @@
 //! stale by its own time.
 
 mod answer;
+mod asker;
+mod history;
 mod instance;
 mod page;
 mod server;
@@ -22,6 +24,7 @@ use crate::sources::Outlet;
 use crate::sources::metrics::fetch::Address;
 use crate::sources::metrics::{MetricsSpec, MetricsSpecError};
 
+pub use history::{Memory, SPAN_ENDS_BEFORE};
 pub use server::PrometheusSource;
 
 /// How often a server is asked at most, unless the configuration says otherwise: most scrape seldomer.
@@ -44,6 +47,8 @@ pub struct PrometheusSpec {
     pub interval: Duration,
     /// Which targets belong to which component; others are `service/JOB`.
     pub components: Vec<ComponentSelector>,
+    /// Whether its past is asked for what was usual.
+    pub looks_back: bool,
 }
 
 /// Which targets of a server belong to one component.
@@ -62,6 +67,7 @@ impl fmt::Debug for PrometheusSpec {
             .field("select", &self.select)
             .field("interval", &self.interval)
             .field("components", &self.components)
+            .field("looks_back", &self.looks_back)
             .finish()
     }
 }
@@ -80,19 +86,24 @@ impl PrometheusSpec {
             select: EVERYTHING.to_owned(),
             interval: SHORTEST_INTERVAL,
             components: vec![],
+            looks_back: true,
         }
     }
 }
 
-/// Asks a server at its interval until the outlet says stop.
-pub fn spawn_prometheus(spec: &PrometheusSpec, outlet: Outlet) -> Result<JoinHandle<()>, MetricsSpecError> {
+/// Asks a server at its interval until the outlet says stop, and once for what `memory` wants of its past.
+pub fn spawn_prometheus(
+    spec: &PrometheusSpec,
+    memory: Memory,
+    outlet: Outlet,
+) -> Result<JoinHandle<()>, MetricsSpecError> {
     let mut source = PrometheusSource::new(spec)?;
-    let interval = spec.interval;
+    let memory = spec.looks_back.then_some(memory);
     Ok(tokio::spawn(async move {
         let stop = outlet.stop.clone();
         tokio::select! {
             () = stop.cancelled() => {}
-            () = source.run(interval, &outlet) => {}
+            () = source.run(memory, &outlet) => {}
         }
     }))
 }

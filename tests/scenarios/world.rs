@@ -414,6 +414,8 @@ fn settings(case: &Case) -> Settings {
 
 fn learned(case: &Case) -> Baselines {
     let rows = case.learned.iter().map(|row| BaselineRow {
+        high: None,
+        mean: None,
         subject: row.subject.clone(),
         metric: row.metric.clone().into(),
         part: None,

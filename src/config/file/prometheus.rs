@@ -28,6 +28,10 @@ pub(in crate::config) struct PrometheusTable {
     #[schemars(example = serde_json::json!({ "service/ranker": { "job": "ranker", "zone": "a" } }))]
     pub(in crate::config) components: BTreeMap<String, BTreeMap<String, String>>,
 
+    /// Whether its past is asked once for what was usual before the incident (see --since); it is when absent.
+    #[schemars(example = false)]
+    pub(in crate::config) history: Option<bool>,
+
     /// The environment variable that holds a bearer token.
     #[schemars(example = &"PROMETHEUS_TOKEN")]
     pub(in crate::config) bearer_env: Option<String>,

@@ -197,7 +197,7 @@ fn slowness(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Optio
     })
 }
 
-/// The usual mean time of an instance: of this run's calm, of its own life, else that of the others.
+/// The usual mean time of an instance: of its own past, else that of the others.
 fn usual_mean(
     scene: &Scene<'_>,
     instance: &Subject,

@@ -94,7 +94,9 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
 fn objective(scene: &Scene<'_>, component: &Subject, told: &Told) -> Option<Baseline> {
     let declared = scene.settings.component(component);
     let alert = declared.and_then(|declared| declared.alerts.get(FEATURE_AGE.name()));
-    let lasting = |known: &Baseline| matches!(known.from, BaselineFrom::Declared | BaselineFrom::Disk);
+    let lasting = |known: &Baseline| {
+        matches!(known.from, BaselineFrom::Declared | BaselineFrom::History | BaselineFrom::Disk)
+    };
     alert
         .map(|age| Baseline::new(*age, BaselineFrom::Declared))
         .or_else(|| scene.baseline(&told.by, FEATURE_AGE, told.part.as_ref()).filter(lasting))

@@ -88,10 +88,11 @@ fn judge_p99(
     // How long a generation may take depends on its length: half a second is no objective for one.
     let is_generation = scene.last_scrape(subject, MODEL_DURATION, None).is_some();
     let objective = declared.unwrap_or(if is_generation { f64::INFINITY } else { DEFAULT_OBJECTIVE });
-    // A life that misses the objective itself holds the incident: it is no healthy value.
+    // A life, or a past of which nobody said that it was healthy, that misses the objective itself holds the incident.
+    let is_told = |from: BaselineFrom| !matches!(from, BaselineFrom::Lifetime | BaselineFrom::History);
     let baseline = scene
         .baseline_p99(subject, metric, None)
-        .filter(|healthy| healthy.from != BaselineFrom::Lifetime || healthy.typical <= objective);
+        .filter(|healthy| is_told(healthy.from) || healthy.typical <= objective);
     let evidence = |limit: f64| {
         let seen = Seen { value: p99, at: observed.at };
         vec![named_evidence(format!("{} p99", metric.name()), Unit::Seconds, seen, Some(limit), baseline)]

@@ -33,7 +33,7 @@ impl Scene<'_> {
         self.over_parts(subject, |part| self.mean_over(part, metric, None, span))
     }
 
-    /// The mean of a histogram in this run's calm, where that lasted so long, else over the target's life before first
+    /// The mean of a histogram in the memory of a source, in this run's calm, where that lasted so long, else over the target's life before first
     /// contact; over all instances of `subject`, in the metric's unit.
     pub(crate) fn usual_mean(
         &self,
@@ -46,7 +46,10 @@ impl Scene<'_> {
         let calm =
             calm.and_then(|(from, to)| self.distribution_between(subject, metric, part, from, to)?.mean());
         let lifetime = || self.lifetime_distribution(subject, metric, part)?.mean();
-        calm.map(|mean| Baseline::new(mean, BaselineFrom::Earlier))
+        let remembered = self.remembered_mean(subject, metric, part);
+        remembered
+            .map(|mean| Baseline::new(mean, BaselineFrom::History))
+            .or_else(|| Some(Baseline::new(calm?, BaselineFrom::Earlier)))
             .or_else(|| Some(Baseline::new(lifetime()?, BaselineFrom::Lifetime)))
     }
 

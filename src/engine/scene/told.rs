@@ -80,7 +80,13 @@ impl Scene<'_> {
     /// What a level is usually at most: the declared or learned healthy value, else a high quantile of the healthy part
     /// of a span of this run. `None` without 30 points or bins of healthy time.
     pub(crate) fn usual_high(&self, told: &Told, metric: Metric, span: Duration, q: f64) -> Option<Baseline> {
+        let row = self.world.histories().row(&told.by, &metric.into(), told.part.as_ref(), self.now);
         let known = self.baseline(&told.by, metric, told.part.as_ref());
+        if let (Some(BaselineFrom::History), Some(high)) =
+            (known.map(|known| known.from), row.and_then(|row| row.high))
+        {
+            return Some(Baseline::new(high, BaselineFrom::History));
+        }
         let lasting = |known: &Baseline| matches!(known.from, BaselineFrom::Declared | BaselineFrom::Disk);
         if let Some(known) = known.filter(lasting) {
             return Some(known);

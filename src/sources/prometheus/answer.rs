@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use headwater_engine::RemoteText;
 use serde::Deserialize;
 
 /// An answer of the API; `data` is what was asked for.
@@ -50,6 +51,26 @@ pub(super) struct Metadata {
     /// The word of TYPE lines.
     #[serde(rename = "type")]
     pub(super) kind: String,
+}
+
+/// What a server says of the program that it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct BuildInfo {
+    /// The program's name; Prometheus itself does not say it.
+    application: String,
+    go_version: Option<String>,
+}
+
+impl BuildInfo {
+    /// The program's name. VictoriaMetrics says nothing, or a version of Prometheus alone, to please dashboards.
+    pub(super) fn product(&self) -> String {
+        match (self.application.trim(), &self.go_version) {
+            ("", Some(_)) => "Prometheus".to_owned(),
+            ("", None) => "VictoriaMetrics".to_owned(),
+            (name, _) => RemoteText::new(name).as_str().to_owned(),
+        }
+    }
 }
 
 /// Families by name, each as its targets declare it.
@@ -102,6 +123,19 @@ mod tests {
         let told = read::<Queried>(text).unwrap();
         assert!(matches!(told.data, Queried::Scalar((at, _)) if at == 7.5));
         assert!(told.doubts.unwrap().contains("did not answer"));
+    }
+
+    #[test]
+    fn a_program_is_known_by_what_it_says_and_leaves_out() {
+        for (data, name) in [
+            (r#"{"version":"2.42.0","goVersion":"go1.19.8"}"#, "Prometheus"),
+            ("{}", "VictoriaMetrics"),
+            (r#"{"version":"2.24.0"}"#, "VictoriaMetrics"),
+            (r#"{"application":"Grafana Mimir","goVersion":"go1.22"}"#, "Grafana Mimir"),
+        ] {
+            let text = format!(r#"{{"status":"success","data":{data}}}"#);
+            assert_eq!(read::<BuildInfo>(text.as_bytes()).unwrap().data.product(), name);
+        }
     }
 
     #[test]

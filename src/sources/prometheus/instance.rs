@@ -48,6 +48,43 @@ pub(super) struct Instance {
     every: Option<Duration>,
 }
 
+/// A target whose past is asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Remembered {
+    pub(super) key: InstanceKey,
+    /// What it belongs to.
+    pub(super) component: Subject,
+    /// The labels that the server gave it.
+    pub(super) labels: BTreeMap<String, String>,
+    /// How often it is scraped, when that was seen.
+    pub(super) every: Option<Duration>,
+}
+
+impl Remembered {
+    /// What selects its series among those that `select` names.
+    pub(super) fn select(&self, select: &str) -> String {
+        let inside = select.trim_end().trim_end_matches('}').trim_end().trim_end_matches(',');
+        let separator = if inside.ends_with('{') { "" } else { "," };
+        let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!(
+            "{inside}{separator}job=\"{}\",instance=\"{}\"}}",
+            quoted(&self.key.job),
+            quoted(&self.key.instance)
+        )
+    }
+}
+
+/// What is known of a server whose answers are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    /// The types of families.
+    pub(super) types: &'a Types,
+    /// The name of the program.
+    pub(super) product: &'a str,
+    /// Its clock.
+    pub(super) clock: Clock,
+}
+
 /// The server's clock, and what its own moments are here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
@@ -58,6 +95,11 @@ pub(super) struct Clock {
 impl Clock {
     fn here(self, at: f64, now: Moment) -> Moment {
         Moment(((at * 1_000.0).round() as i64 - self.ahead_ms).min(now.0))
+    }
+
+    /// A moment of ours in seconds of the server's clock.
+    pub(super) fn there(self, at: Moment) -> f64 {
+        at.0.saturating_add(self.ahead_ms) as f64 / 1_000.0
     }
 }
 
@@ -76,6 +118,16 @@ impl Instance {
         Self { subject, reader, labels, newest: f64::NEG_INFINITY, every: None }
     }
 
+    /// What is needed to ask for its past.
+    pub(super) fn remembered(&self, key: &InstanceKey) -> Remembered {
+        Remembered {
+            key: key.clone(),
+            component: self.subject.component_of(),
+            labels: self.labels.clone(),
+            every: self.every,
+        }
+    }
+
     /// What it is called.
     pub(super) fn subject(&self) -> &Subject {
         &self.subject
@@ -87,13 +139,8 @@ impl Instance {
     }
 
     /// One reading for each scrape that was not told yet, oldest first.
-    pub(super) fn read(
-        &mut self,
-        series: &[Series],
-        types: &Types,
-        clock: Clock,
-        now: Moment,
-    ) -> Vec<Reading> {
+    pub(super) fn read(&mut self, series: &[Series], server: Named<'_>, now: Moment) -> Vec<Reading> {
+        let Named { types, product, clock } = server;
         let of_server =
             |name: &str| series.iter().find(|one| one.labels.get(NAME).is_some_and(|own| own == name));
         let up = of_server("up");
@@ -117,7 +164,7 @@ impl Instance {
             };
             if up.and_then(value_at) == Some(0.0) {
                 let message = format!(
-                    "Prometheus cannot scrape {} (up is 0): look at its page of targets for the reason",
+                    "{product} cannot scrape {} (up is 0): look at its page of targets for the reason",
                     self.subject
                 );
                 let message = RemoteText::new(&message);

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_engine::metric;
-use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::reading::{Event, Fault, Reading, Value};
 use headwater_engine::{RemoteText, Subject};
-use serde::de::DeserializeOwned;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::answer::{Families, Queried, Series, Told, read};
-use super::instance::{Clock, Instance, InstanceKey};
+use super::answer::{BuildInfo, Families, Queried, Series, Told};
+use super::asker::Asker;
+use super::history::{Memory, remember};
+use super::instance::{Clock, Instance, InstanceKey, Named};
 use super::page::{NAME, Types};
-use super::{ComponentSelector, MOST_INSTANCES, PrometheusSpec};
+use super::{MOST_INSTANCES, PrometheusSpec};
 use crate::config::prometheus::server_subject;
 use crate::sources::metrics::MetricsSpecError;
-use crate::sources::metrics::fetch::{Address, Fetcher};
 use crate::sources::{Outlet, backoff, now};
 
 /// How far the first question looks back.
@@ -41,16 +41,15 @@ const SAME_CLOCK_MS: i64 = 1_000;
 #[derive(Debug)]
 pub struct PrometheusSource {
     subject: Subject,
-    address: Address,
-    fetcher: Fetcher,
-    select: String,
-    selectors: Vec<ComponentSelector>,
+    asker: Asker,
+    spec: PrometheusSpec,
     instances: BTreeMap<InstanceKey, Instance>,
     types: Types,
+    /// The name of the program that the server is, where it says so.
+    product: String,
     clock: Clock,
     renewed: Option<Instant>,
     answered: Option<Instant>,
-    bytes: u64,
     /// Which of the things that an answer may lack the last one lacked.
     lacked: [bool; 3],
 }
@@ -58,21 +57,17 @@ pub struct PrometheusSource {
 impl PrometheusSource {
     /// Prepares a server; nothing is sent yet.
     pub fn new(spec: &PrometheusSpec) -> Result<Self, MetricsSpecError> {
-        let hint = "Write the address at which its own page is, with a prefix if it has one";
-        let address = Address::of(&spec.server.url, "/", hint)?;
-        let subject = server_subject(address.host_and_port());
+        let asker = Asker::new(spec)?;
         Ok(Self {
-            fetcher: Fetcher::new(address.clone(), &spec.server)?,
-            subject,
-            address,
-            select: spec.select.clone(),
-            selectors: spec.components.clone(),
+            subject: server_subject(asker.address().host_and_port()),
+            asker,
+            spec: spec.clone(),
             instances: BTreeMap::new(),
             types: Types::new(),
+            product: "the server".to_owned(),
             clock: Clock::default(),
             renewed: None,
             answered: None,
-            bytes: 0,
             lacked: [false; 3],
         })
     }
@@ -82,8 +77,10 @@ impl PrometheusSource {
         &self.subject
     }
 
-    /// Asks again and again; while the server gives nothing, less often.
-    pub(super) async fn run(&mut self, interval: Duration, outlet: &Outlet) {
+    /// Asks again and again; while the server gives nothing, less often. What it remembers of healthy times is asked for
+    /// once its targets are known, beside the rest.
+    pub(super) async fn run(&mut self, memory: Option<Memory>, outlet: &Outlet) {
+        let (interval, mut memory) = (self.spec.interval, memory);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut failures = 0;
@@ -92,6 +89,9 @@ impl PrometheusSource {
             let readings = self.ask().await;
             let failed = readings.first().is_some_and(|own| !own.faults.is_empty());
             failures = if failed { failures + 1 } else { 0 };
+            if let Some(memory) = memory.take_if(|_| !failed && !self.instances.is_empty()) {
+                self.look_back(memory, outlet);
+            }
             for reading in readings {
                 if outlet.readings.send(reading).await.is_err() {
                     return;
@@ -103,6 +103,20 @@ impl PrometheusSource {
         }
     }
 
+    /// Begins to ask for what was usual before the incident, of the targets that are known.
+    fn look_back(&self, memory: Memory, outlet: &Outlet) {
+        let targets = self.instances.iter().map(|(key, instance)| instance.remembered(key)).collect();
+        let (spec, types, clock, outlet) =
+            (self.spec.clone(), self.types.clone(), self.clock, outlet.clone());
+        tokio::spawn(async move {
+            let stop = outlet.stop.clone();
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = remember(&spec, memory, targets, types, clock, &outlet) => {}
+            }
+        });
+    }
+
     /// Asks once: the first reading is about the server, the others about its targets, a target's oldest first. When the
     /// server fails, each target that was known hears of it.
     pub async fn ask(&mut self) -> Vec<Reading> {
@@ -110,7 +124,7 @@ impl PrometheusSource {
         let answer = self.samples().await;
         let mut own = Reading::new(self.subject.clone(), now());
         own.sample(&self.subject, metric::SCRAPE_TIME, Value::Gauge(begun.elapsed().as_secs_f64()));
-        own.sample(&self.subject, metric::SCRAPE_BYTES, Value::Counter(self.bytes as f64));
+        own.sample(&self.subject, metric::SCRAPE_BYTES, Value::Counter(self.asker.bytes() as f64));
         match answer {
             Err(fault) => {
                 own.faults.push(fault.clone());
@@ -140,11 +154,12 @@ impl PrometheusSource {
             None => FIRST_WINDOW,
             Some(answered) => (answered.elapsed() + STORED_LATE).min(LONGEST_WINDOW),
         };
-        let query = format!("{}[{}ms]", self.select, window.as_millis());
-        let told = self.query::<Queried>("api/v1/query", &[("query", &query)]).await?;
+        let query = format!("{}[{}ms]", self.spec.select, window.as_millis());
+        let told = self.asker.query::<Queried>("api/v1/query", &[("query", &query)]).await?;
         match told.data {
             Queried::Matrix(series) => Ok(Told { data: series, doubts: told.doubts }),
             _ => Err(self
+                .asker
                 .malformed("gives no samples for it: 'select' must be a selector such as {job=\"ranker\"}")),
         }
     }
@@ -152,55 +167,21 @@ impl PrometheusSource {
     /// Asks for the server's clock and for the types of all families. A server without types is read by names.
     async fn renew(&mut self) -> Result<(), Fault> {
         let before = now();
-        let told = self.query::<Queried>("api/v1/query", &[("query", "time()")]).await?;
+        let told = self.asker.query::<Queried>("api/v1/query", &[("query", "time()")]).await?;
         if let Queried::Scalar((at, _)) = told.data {
             let here = i64::midpoint(before.0, now().0);
             let ahead_ms = (at * 1_000.0) as i64 - here;
             self.clock = Clock { ahead_ms: if ahead_ms.abs() > SAME_CLOCK_MS { ahead_ms } else { 0 } };
         }
-        if let Ok(told) = self.query::<Families>("api/v1/metadata", &[]).await {
+        if let Ok(told) = self.asker.query::<BuildInfo>("api/v1/status/buildinfo", &[]).await {
+            self.product = told.data.product();
+        }
+        if let Ok(told) = self.asker.query::<Families>("api/v1/metadata", &[]).await {
             let types = told.data.into_iter();
             self.types = types.filter_map(|(name, all)| Some((name, all.into_iter().next()?.kind))).collect();
         }
         self.renewed = Some(Instant::now());
         Ok(())
-    }
-
-    async fn query<T: DeserializeOwned + Send + 'static>(
-        &mut self,
-        path: &str,
-        parameters: &[(&str, &str)],
-    ) -> Result<Told<T>, Fault> {
-        let mut address = self.address.below(path);
-        let written = self.address.clone();
-        for (name, value) in parameters {
-            address.set(&written, name, value);
-        }
-        self.fetcher.ask_at(address);
-        let page = self.fetcher.fetch().await.map_err(|fault| self.in_its_words(fault))?;
-        self.bytes += page.bytes.len() as u64;
-        // Megabytes of it take a moment, in which nobody else would be asked.
-        let read = tokio::task::spawn_blocking(move || read::<T>(&page.bytes)).await;
-        read.unwrap_or_else(|error| Err(format!("cannot be read ({error})")))
-            .map_err(|what| self.malformed(&what))
-    }
-
-    /// What a page of metrics is told to do about an answer that is too long is not what helps here.
-    fn in_its_words(&self, fault: Fault) -> Fault {
-        if fault.kind != FaultKind::TooLarge {
-            return fault;
-        }
-        let message = format!(
-            "{} answers with too much for one question: read less of it with 'select' in its [[prometheus]] table, or \
-             split it into several tables",
-            self.address
-        );
-        Fault { kind: FaultKind::TooLarge, message: RemoteText::new(&message) }
-    }
-
-    fn malformed(&self, what: &str) -> Fault {
-        let message = RemoteText::new(&format!("{} {what}", self.address));
-        Fault { kind: FaultKind::Malformed, message }
     }
 
     /// The readings of all targets, and how many series and targets were left out.
@@ -220,11 +201,13 @@ impl PrometheusSource {
                     left_out.instances += 1;
                     continue;
                 }
-                let instance = Instance::new(key, target_labels(series), &self.selectors, &self.address);
+                let instance =
+                    Instance::new(key, target_labels(series), &self.spec.components, self.asker.address());
                 self.instances.insert(key.clone(), instance);
             }
             if let Some(instance) = self.instances.get_mut(key) {
-                readings.extend(instance.read(series, &self.types, self.clock, at));
+                let server = Named { types: &self.types, product: &self.product, clock: self.clock };
+                readings.extend(instance.read(series, server, at));
             }
         }
         let oldest = (at.0 + self.clock.ahead_ms) as f64 / 1_000.0 - GONE_AFTER_S;

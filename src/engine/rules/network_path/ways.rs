@@ -97,8 +97,12 @@ impl Gap {
             let whole = scene.lifetime_distribution(way, metric, None)?;
             whole.mean().filter(|_| whole.count >= LEAST_REQUESTS)
         };
-        let usual = calm
-            .map(|(client, server)| Baseline::new(client - server, BaselineFrom::Earlier))
+        let remembered = scene
+            .remembered_mean(way, EDGE_CLIENT_DURATION, None)
+            .zip(scene.remembered_mean(way, EDGE_SERVER_DURATION, None))
+            .map(|(client, server)| Baseline::new(client - server, BaselineFrom::History));
+        let usual = remembered
+            .or_else(|| calm.map(|(client, server)| Baseline::new(client - server, BaselineFrom::Earlier)))
             .or_else(|| {
                 let gap = lifetime(EDGE_CLIENT_DURATION)? - lifetime(EDGE_SERVER_DURATION)?;
                 Some(Baseline::new(gap, BaselineFrom::Lifetime))

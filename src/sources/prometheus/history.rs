@@ -1,0 +1,242 @@
+//! What a server remembers of healthy times: scrapes from before the incident, read by the same dialects, and what was
+//! usual in them.
+//!
+//! It is asked target by target, one question at a time and never for more than half of the time. An hour is looked at
+//! in steps of a minute; where that shows too little, because a target is new or its server remembers little, as many
+//! scrapes as an hour has minutes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_engine::reading::{Event, Fault, History, Input, Reading};
+use headwater_engine::settings::BaselineRow;
+use headwater_engine::{Baselines, Engine, Moment, RemoteText, Settings, Subject};
+use tokio::time::Instant;
+
+use super::PrometheusSpec;
+use super::answer::{Queried, Series};
+use super::asker::Asker;
+use super::instance::{Clock, Instance, InstanceKey, Named, Remembered};
+use super::page::Types;
+use crate::config::prometheus::server_subject;
+use crate::sources::metrics::fetch::Address;
+use crate::sources::{Outlet, now};
+
+/// How long before Headwater's start the span ends, where nobody says when the incident began: an engineer who is called
+/// looks sooner.
+pub const SPAN_ENDS_BEFORE: Duration = Duration::from_secs(3_600);
+
+/// Steps that are looked at, and the length of each.
+const STEPS: u32 = 60;
+const STEP: Duration = Duration::from_secs(60);
+
+/// The most targets whose past is asked for, and the most bytes of all answers.
+const MOST_TARGETS: usize = 200;
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The store in which the scrapes of one component are looked at, in bytes.
+const STORE: usize = 32 * 1024 * 1024;
+
+/// What the source's state calls it.
+const WHAT: &str = "usual values from its past";
+
+/// What is wanted of a server's past.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// What was declared.
+    pub settings: Arc<Settings>,
+    /// The end of the span that is taken for healthy.
+    pub before: Moment,
+}
+
+impl Memory {
+    /// The past before an incident that began at this moment, else before the last hour.
+    pub fn new(settings: &Settings, since: Option<Moment>) -> Self {
+        let before = since.unwrap_or_else(|| now() - SPAN_ENDS_BEFORE);
+        Self { settings: Arc::new(settings.clone()), before }
+    }
+}
+
+/// Asks for the past of these targets and tells what was usual, component by component; then what could not be told.
+pub(super) async fn remember(
+    spec: &PrometheusSpec,
+    memory: Memory,
+    targets: Vec<Remembered>,
+    types: Types,
+    clock: Clock,
+    outlet: &Outlet,
+) {
+    let Ok(asker) = Asker::new(spec) else { return };
+    let source = server_subject(asker.address().host_and_port());
+    let mut looking = Looking { spec, memory, asker, types: Arc::new(types), clock };
+    let (by_component, left_out) = shares(targets);
+    let (mut told, mut trouble) = (0, None);
+    for (component, targets) in by_component {
+        match looking.component(&component, targets).await {
+            Ok(history) if history.rows.is_empty() => {}
+            Ok(history) => {
+                told += history.rows.len();
+                let mut reading = Reading::new(source.clone(), now());
+                reading.events.push(Event::History(history));
+                if outlet.readings.send(reading).await.is_err() {
+                    return;
+                }
+            }
+            Err(why) => {
+                trouble = Some(why);
+                break;
+            }
+        }
+    }
+    let to = looking.memory.before;
+    let why = match trouble {
+        Some(why) => why,
+        None if told == 0 => format!(
+            "it remembers too little of what was before {} UTC; '--since' says when the incident began",
+            to.clock()
+        ),
+        None if left_out > 0 => {
+            format!("{left_out} targets were left out: {MOST_TARGETS} are asked for at most")
+        }
+        None => return,
+    };
+    let mut reading = Reading::new(source, now());
+    reading.events.push(Event::Unavailable { what: RemoteText::new(WHAT), why: RemoteText::new(&why) });
+    // A loop that has ended needs no word of it.
+    let _ = outlet.readings.send(reading).await;
+}
+
+/// The targets by component, as many of each as its share of what may be asked for, and how many were left out.
+fn shares(targets: Vec<Remembered>) -> (BTreeMap<Subject, Vec<Remembered>>, usize) {
+    let mut by_component: BTreeMap<Subject, Vec<Remembered>> = BTreeMap::new();
+    for target in targets {
+        by_component.entry(target.component.clone()).or_default().push(target);
+    }
+    let (mut free, mut left_out) = (MOST_TARGETS, 0);
+    let mut waiting = by_component.len();
+    let mut smallest_first: Vec<_> = by_component.values_mut().collect();
+    smallest_first.sort_by_key(|targets| targets.len());
+    for targets in smallest_first {
+        let share = free / waiting.max(1);
+        left_out += targets.len().saturating_sub(share);
+        targets.truncate(share);
+        free -= targets.len();
+        waiting -= 1;
+    }
+    (by_component, left_out)
+}
+
+/// Somebody who looks through a server's past.
+struct Looking<'a> {
+    spec: &'a PrometheusSpec,
+    memory: Memory,
+    asker: Asker,
+    types: Arc<Types>,
+    clock: Clock,
+}
+
+/// The past of one target: its series between two moments, with how far their samples are apart.
+struct Past {
+    key: InstanceKey,
+    labels: BTreeMap<String, String>,
+    series: Vec<Series>,
+}
+
+impl Looking<'_> {
+    /// What was usual of one component.
+    async fn component(&mut self, component: &Subject, targets: Vec<Remembered>) -> Result<History, String> {
+        let every = targets.iter().filter_map(|target| target.every).max().unwrap_or(STEP);
+        let long = self.span(&targets, step_of(every), false).await?;
+        if !long.rows.is_empty() || every >= STEP {
+            return Ok(long);
+        }
+        tracing::debug!(%component, "too little of an hour is remembered: looking at scrapes");
+        self.span(&targets, every, true).await
+    }
+
+    /// What was usual in so many steps before the end; of `scrapes` each is asked for, else one sample a step.
+    async fn span(
+        &mut self,
+        targets: &[Remembered],
+        step: Duration,
+        scrapes: bool,
+    ) -> Result<History, String> {
+        let to = self.memory.before;
+        // The first sample of a total begins the first step.
+        let from = to - step * (STEPS + 1);
+        let mut pasts = vec![];
+        for target in targets {
+            if self.asker.bytes() >= MOST_BYTES {
+                let most = MOST_BYTES / (1024 * 1024);
+                return Err(format!("the answers for it have more than {most} MiB: read less with 'select'"));
+            }
+            let begun = Instant::now();
+            let series = self.series(target, (from, to, step), scrapes).await;
+            let series = series.map_err(|fault| fault.message.as_str().to_owned())?;
+            pasts.push(Past { key: target.key.clone(), labels: target.labels.clone(), series });
+            tokio::time::sleep(begun.elapsed()).await;
+        }
+        let (types, clock) = (Arc::clone(&self.types), self.clock);
+        let settings = Settings { interval: step, store_budget: STORE, ..(*self.memory.settings).clone() };
+        let (spec, address) = (self.spec.clone(), self.asker.address().clone());
+        let rows = tokio::task::spawn_blocking(move || {
+            usual(settings, &spec, &address, &types, clock, pasts, (from, to, step))
+        });
+        Ok(History { from, to, rows: rows.await.map_err(|error| format!("cannot be looked at ({error})"))? })
+    }
+
+    async fn series(
+        &mut self,
+        target: &Remembered,
+        (from, to, step): (Moment, Moment, Duration),
+        scrapes: bool,
+    ) -> Result<Vec<Series>, Fault> {
+        let select = target.select(&self.spec.select);
+        let (start, end) = (self.clock.there(from), self.clock.there(to));
+        let told = if scrapes {
+            let query = format!("{select}[{}ms]", to.since(from).as_millis());
+            let time = format!("{end:.3}");
+            self.asker.query::<Queried>("api/v1/query", &[("query", &query), ("time", &time)]).await?
+        } else {
+            let (start, end, step) =
+                (format!("{start:.3}"), format!("{end:.3}"), format!("{:.3}", step.as_secs_f64()));
+            let parameters = [("query", select.as_str()), ("start", &start), ("end", &end), ("step", &step)];
+            self.asker.query::<Queried>("api/v1/query_range", &parameters).await?
+        };
+        match told.data {
+            Queried::Matrix(series) => Ok(series
+                .into_iter()
+                .filter(|one| InstanceKey::of(one).as_ref() == Some(&target.key))
+                .collect()),
+            _ => Err(self.asker.malformed("gives no samples of a span")),
+        }
+    }
+}
+
+/// The step in which an hour is looked at: whole scrapes, so that each step has as many.
+fn step_of(every: Duration) -> Duration {
+    let scrapes = (STEP.as_millis().div_ceil(every.as_millis().max(1))).max(1);
+    every.max(Duration::from_millis(1)) * u32::try_from(scrapes).unwrap_or(1)
+}
+
+/// What was usual in the past of these targets, looked at by an engine of its own.
+fn usual(
+    settings: Settings,
+    spec: &PrometheusSpec,
+    address: &Address,
+    types: &Types,
+    clock: Clock,
+    pasts: Vec<Past>,
+    (from, to, step): (Moment, Moment, Duration),
+) -> Vec<BaselineRow> {
+    let server = Named { types, product: "the server", clock };
+    let mut engine = Engine::new(settings, Baselines::default());
+    for past in pasts {
+        let mut instance = Instance::new(&past.key, past.labels, &spec.components, address);
+        for reading in instance.read(&past.series, server, now()) {
+            engine.take(&Input::Reading(reading));
+        }
+    }
+    engine.healthy_values(from, to, step)
+}

@@ -1,0 +1,304 @@
+//! What a Prometheus remembers of healthy times: real servers with hours of past, and what is asked of them.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use headwater_test_support::http::{Server, answer};
+use serde_json::Value;
+
+/// How long a real server may take to start and to know its past.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// For how long callers have suffered.
+const SUFFERING: Duration = Duration::from_secs(20 * 60);
+
+/// A real server that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start(binary: &str, arguments: &[String]) -> Running {
+    let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    Running(child.expect("the server is installed by 'scripts/test tools'"))
+}
+
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
+    free.local_addr().expect("a bound socket has an address").port()
+}
+
+/// A page of requests that all take most of a second.
+fn slow_page() -> Server {
+    let scrapes = AtomicU64::new(0);
+    Server::keep_alive(move |_| {
+        let count = 1_000_000 + 100 * scrapes.fetch_add(1, Ordering::SeqCst);
+        let mut page = "# TYPE ranker_request_duration_seconds histogram\n".to_owned();
+        for (name, labels, value) in histogram(0, count) {
+            let _ = writeln!(page, "{name}{{{labels}}} {value}");
+        }
+        answer("200 OK", "text/plain; version=0.0.4", &page)
+    })
+}
+
+/// So many requests of a tenth and of most of a second, as the series of a histogram.
+fn histogram(fast: u64, slow: u64) -> Vec<(&'static str, String, f64)> {
+    let mut series = vec![];
+    for (bound, part) in
+        [("0.05", 0), ("0.1", fast), ("0.8", fast), ("1", fast + slow), ("+Inf", fast + slow)]
+    {
+        let name = "ranker_request_duration_seconds_bucket";
+        series.push((name, format!("le=\"{bound}\""), part as f64));
+    }
+    series.push((
+        "ranker_request_duration_seconds_sum",
+        String::new(),
+        fast as f64 * 0.08 + slow as f64 * 0.9,
+    ));
+    series.push(("ranker_request_duration_seconds_count", String::new(), (fast + slow) as f64));
+    series
+}
+
+/// Three hours of the page's past, scraped every 15 s: well, and slow at the end.
+fn past(instance: &str) -> Vec<(&'static str, String, f64, i64)> {
+    let now = headwater::sources::now().0 / 1_000;
+    let (mut fast, mut slow, mut all) = (0, 0, vec![]);
+    for at in (now - 3 * 3_600..now - 5).step_by(15) {
+        let counted = if at < now - SUFFERING.as_secs() as i64 { &mut fast } else { &mut slow };
+        *counted += 150;
+        for (name, labels, value) in histogram(fast, slow) {
+            let separator = if labels.is_empty() { "" } else { "," };
+            all.push((name, format!("job=\"ranker\",instance=\"{instance}\"{separator}{labels}"), value, at));
+        }
+        all.push(("up", format!("job=\"ranker\",instance=\"{instance}\""), 1.0, at));
+    }
+    all
+}
+
+fn scrapes(folder: &Path, page: &Server) -> String {
+    let file = folder.join("scrapes.yml");
+    let text = format!(
+        "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: ranker\n  static_configs:\n  - targets: ['{}']\n",
+        page.address
+    );
+    std::fs::write(&file, text).expect("a new folder can be written");
+    file.display().to_string()
+}
+
+fn prometheus(folder: &Path, page: &Server, port: u16) -> Running {
+    let mut text = String::new();
+    let mut samples = past(&page.address.to_string());
+    samples.sort_by(|one, other| (one.0, one.3).cmp(&(other.0, other.3)));
+    let mut before = "";
+    for (name, labels, value, at) in &samples {
+        if *name != before {
+            before = name;
+            let _ = writeln!(text, "# TYPE {name} unknown");
+        }
+        let _ = writeln!(text, "{name}{{{labels}}} {value} {at}");
+    }
+    text.push_str("# EOF\n");
+    let (file, data) = (folder.join("past.om"), folder.join("data"));
+    std::fs::write(&file, text).expect("a new folder can be written");
+    let made = Command::new("promtool")
+        .args(["tsdb", "create-blocks-from", "openmetrics"])
+        .args([&file, &data])
+        .output()
+        .expect("promtool comes with prometheus");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    start(
+        "prometheus",
+        &[
+            format!("--config.file={}", scrapes(folder, page)),
+            format!("--storage.tsdb.path={}", data.display()),
+            format!("--web.listen-address=127.0.0.1:{port}"),
+        ],
+    )
+}
+
+fn victoria_metrics(folder: &Path, page: &Server, port: u16) -> Running {
+    let server = start(
+        "victoria-metrics",
+        &[
+            format!("-promscrape.config={}", scrapes(folder, page)),
+            format!("-storageDataPath={}", folder.join("data").display()),
+            format!("-httpListenAddr=127.0.0.1:{port}"),
+        ],
+    );
+    let mut text = String::new();
+    for (name, labels, value, at) in past(&page.address.to_string()) {
+        let _ = writeln!(text, "{name}{{{labels}}} {value} {at}000");
+    }
+    let head = format!(
+        "POST /api/v1/import/prometheus HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        text.len()
+    );
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answered = TcpStream::connect(("127.0.0.1", port)).and_then(|mut stream| {
+            stream.write_all(head.as_bytes())?;
+            stream.write_all(text.as_bytes())?;
+            let mut said = String::new();
+            stream.read_to_string(&mut said)?;
+            Ok(said)
+        });
+        if answered.is_ok_and(|said| said.starts_with("HTTP/1.1 204")) {
+            return server;
+        }
+        assert!(Instant::now() < deadline, "VictoriaMetrics takes no samples");
+    }
+}
+
+/// The report of a triage of one server.
+fn triage(port: u16, arguments: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    let target = format!("prom+http://127.0.0.1:{port}");
+    let base = ["triage", &target, "--no-baselines", "--format", "json", "--for", "8s"];
+    let output = command.args(base).args(arguments).output().expect("the binary runs");
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Triages again until the server remembers its past, which it may read in a while.
+fn triage_with_history(port: u16, arguments: &[&str]) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let report = triage(port, arguments);
+        if report["history"][0]["values"].as_u64().unwrap_or(0) > 0 && !report["symptom"].is_null() {
+            return report;
+        }
+        assert!(Instant::now() < deadline, "{report:#}");
+    }
+}
+
+fn holds_its_past_against_it(start: impl Fn(&Path, &Server, u16) -> Running) {
+    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), slow_page(), free_port());
+    let _server = start(folder.path(), &page, port);
+    for arguments in [&["--since", "21min"][..], &[][..]] {
+        let report = triage_with_history(port, arguments);
+        let symptom = &report["symptom"];
+        assert_eq!(symptom["baseline_from"], "history", "{arguments:?}: {report:#}");
+        let usual = symptom["baseline"].as_f64().expect("it was just there");
+        assert!((0.05..=0.1).contains(&usual), "the healthy time alone is usual: {usual}");
+        let value = symptom["value"].as_f64().expect("a symptom has a value");
+        assert!((0.8..=1.0).contains(&value), "{report:#}");
+        let span = &report["history"][0];
+        assert_eq!(span["source"], format!("graph/prometheus-127.0.0.1-{port}"));
+        let (from, to) = (span["from"].as_i64(), span["to"].as_i64());
+        let (from, to) = (from.expect("it is a moment"), to.expect("it is a moment"));
+        let age = (headwater::sources::now().0 - to) / 1_000;
+        let least = if arguments.is_empty() { 3_600 } else { 21 * 60 };
+        assert!((least..least + 120).contains(&age), "{age} s before now");
+        assert!((3_600_000..3_800_000).contains(&(to - from)), "an hour and its first scrape: {}", to - from);
+    }
+}
+
+#[test]
+fn a_real_prometheus_remembers_what_was_usual_before_the_incident() {
+    holds_its_past_against_it(prometheus);
+}
+
+#[test]
+fn a_real_victoria_metrics_remembers_what_was_usual_before_the_incident() {
+    holds_its_past_against_it(victoria_metrics);
+}
+
+#[test]
+fn a_past_that_was_as_bad_is_no_healthy_one() {
+    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), slow_page(), free_port());
+    let _server = prometheus(folder.path(), &page, port);
+    // Somebody errs: the incident did not begin now.
+    let report = triage_with_history(port, &["--since", "1s"]);
+    assert_eq!(report["symptom"]["subject"], "service/ranker", "{report:#}");
+    let usual = report["symptom"]["baseline"].as_f64();
+    assert!(usual.is_none_or(|usual| usual < 0.5), "most of that hour was well: {report:#}");
+}
+
+const CLOCK: &str = r#"{"status":"success","data":{"resultType":"scalar","result":[0,"0"]}}"#;
+
+/// A server of one target that notes what it is asked, and answers a question for the past with `past`.
+fn noting(past: &'static str) -> (Server, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(vec![]));
+    let notes = Arc::clone(&asked);
+    let server = Server::by_path(move |path| {
+        notes.lock().unwrap().push(path.to_owned());
+        let now = headwater::sources::now().0 as f64 / 1_000.0;
+        match path {
+            path if path.contains("query=time") => {
+                let clock = CLOCK.replace('0', &format!("{now:.3}"));
+                answer("200 OK", "application/json", &clock)
+            }
+            path if path.contains("query_range") => answer("200 OK", "application/json", past),
+            path if path.starts_with("/api/v1/query") => {
+                let body = format!(
+                    r#"{{"status":"success","data":{{"resultType":"matrix","result":[{{"metric":{{"__name__":"queue_depth","job":"a\"b","instance":"h:1"}},"values":[[{:.3},"3"]]}}]}}}}"#,
+                    now - 1.0
+                );
+                answer("200 OK", "application/json", &body)
+            }
+            _ => answer("404 Not Found", "text/plain", ""),
+        }
+    });
+    (server, asked)
+}
+
+fn triage_of(server: &Server, config: &str) -> Value {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("c.toml");
+    let text = format!("[[prometheus]]\nurl = \"{}\"\ninterval = \"1s\"\n{config}", server.url(""));
+    std::fs::write(&file, text).expect("a new folder can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    let base =
+        ["triage", "--no-baselines", "--format", "json", "--for", "3s", "--since", "10min", "--config"];
+    let output = command.args(base).arg(&file).output().expect("the binary runs");
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn one_target_is_asked_for_once_with_its_labels_and_a_past_can_be_left_alone() {
+    let (server, asked) = noting(r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#);
+    let report = triage_of(&server, "select = '{zone=\"x\"}'\n");
+    assert!(report["history"].is_null(), "{report:#}");
+    let ranges: Vec<String> =
+        asked.lock().unwrap().iter().filter(|path| path.contains("query_range")).cloned().collect();
+    let [range] = ranges.as_slice() else { panic!("{ranges:?}") };
+    let decoded = range.replace("%22", "\"").replace("%7B", "{").replace("%7D", "}").replace("%5C", "\\");
+    let decoded = decoded.replace("%3D", "=").replace("%2C", ",").replace("%3A", ":");
+    assert!(decoded.contains(r#"{zone="x",job="a\"b",instance="h:1"}"#), "{decoded}");
+    assert!(decoded.contains("step=60"), "{decoded}");
+
+    let (server, asked) = noting("{}");
+    triage_of(&server, "history = false\n");
+    assert!(!asked.lock().unwrap().iter().any(|path| path.contains("query_range")));
+}
+
+#[test]
+fn a_past_that_cannot_be_had_costs_nothing_but_itself_and_is_said() {
+    let (server, _) = noting(r#"{"status":"error","error":"query processing would load too many samples"}"#);
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("c.toml");
+    let text = format!("[[prometheus]]\nurl = \"{}\"\ninterval = \"1s\"\n", server.url(""));
+    std::fs::write(&file, text).expect("a new folder can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    let output = command
+        .args(["triage", "--no-baselines", "--for", "3s", "--config"])
+        .arg(&file)
+        .output()
+        .expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("usual values from its past"), "{said}");
+    assert!(said.contains("too many samples"), "{said}");
+    assert!(!said.contains("faults"), "{said}");
+}
