@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater::lab::scenario::{Scenario, Variant};
-use headwater::lab::{self, Lab, LabOptions};
+use headwater::lab::{self, HotKeys, Lab, LabOptions};
 use serde_json::Value;
 
 /// How long after the fault the second triage begins.
@@ -116,13 +117,28 @@ impl Watched {
         }
     }
 
-    fn triage(&self, arguments: &[&str]) -> (Option<i32>, Value, String) {
-        let config = self.config.display().to_string();
-        let base = ["triage", "--no-baselines", "--format", "json", "--config", &config];
-        let output = headwater(&[&base[..], arguments].concat());
-        let report = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        (output.status.code(), report, String::from_utf8_lossy(&output.stderr).into_owned())
+    /// A triage that looks for so long.
+    fn triage(&self, length: &str) -> Diagnosis {
+        let (config, folder) =
+            (self.config.display().to_string(), self.config.parent().expect("it is a file"));
+        let recording = folder.join(format!("{length}.rec")).display().to_string();
+        let base = ["triage", "--no-baselines", "--format", "json", "--for", length, "--config", &config];
+        let output = headwater(&[&base[..], &["--record", &recording]].concat());
+        let text = headwater(&["replay", "--format", "text", &recording]);
+        Diagnosis {
+            code: output.status.code(),
+            report: serde_json::from_slice(&output.stdout).unwrap_or_default(),
+            text: String::from_utf8_lossy(&text.stdout).into_owned(),
+        }
     }
+}
+
+/// What one triage said.
+struct Diagnosis {
+    code: Option<i32>,
+    report: Value,
+    /// The same as people read it, from its recording.
+    text: String,
 }
 
 fn headwater(arguments: &[&str]) -> std::process::Output {
@@ -130,43 +146,55 @@ fn headwater(arguments: &[&str]) -> std::process::Output {
     command.args(arguments).stdin(Stdio::null()).output().expect("the binary runs")
 }
 
-/// The reports of a triage that began before the fault and of one that began well after it.
-async fn diagnoses(name: &str) -> Vec<(&'static str, Option<i32>, Value, String)> {
+/// The diagnoses of a triage that began before the fault and of one that began well after it, each with when that was,
+/// and where the lab's hot keys are.
+async fn diagnoses(name: &str) -> (Vec<(&'static str, Diagnosis)>, HotKeys) {
     let scenario = Scenario::find(name, Variant::Plain).expect("the scenario is in the table");
+    // The fault comes when everything is scraped.
     let options = LabOptions { at: Duration::from_secs(600), ..LabOptions::new(scenario) };
     let lab = lab::start(options).await.expect("the lab starts");
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let watched = std::sync::Arc::new(Watched::start(&lab, folder.path()));
-    let waiting = std::sync::Arc::clone(&watched);
+    let watched = Arc::new(Watched::start(&lab, folder.path()));
+    let waiting = Arc::clone(&watched);
     tokio::task::spawn_blocking(move || waiting.wait()).await.expect("everything is scraped");
-    let early = std::sync::Arc::clone(&watched);
-    let early = tokio::task::spawn_blocking(move || early.triage(&["--for", "28s"]));
+    let early = Arc::clone(&watched);
+    let early = tokio::task::spawn_blocking(move || early.triage("28s"));
     lab.inject_now();
     let injection = lab.injected().await.expect("the fault is injected");
+    // The condition waited for is the fault's age itself.
     tokio::time::sleep_until((injection.at + INTO_THE_INCIDENT).into()).await;
-    let late = std::sync::Arc::clone(&watched);
-    let late = tokio::task::spawn_blocking(move || late.triage(&["--for", "8s"])).await;
-    let mut all = vec![];
-    for (when, outcome) in [("before", early.await), ("20 s after", late)] {
-        let (code, report, said) = outcome.expect("the triage runs");
-        all.push((when, code, report, said));
-    }
+    let late = tokio::task::spawn_blocking(move || watched.triage("8s")).await;
+    let all = [("before", early.await), ("20 s after", late)];
+    let hot = lab.hot_keys();
     lab.stop().await.expect("the lab ends");
-    all
+    (all.into_iter().map(|(when, said)| (when, said.expect("the triage runs"))).collect(), hot)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_services_own_code_is_found_slow() {
-    for (when, code, report, said) in diagnoses("slow-ranker").await {
-        if let Ok(file) = std::env::var("HEADWATER_SEEN") {
-            let _ = std::fs::write(
-                format!("{file}-{}.json", when.replace(' ', "-")),
-                format!("{report:#}\n{said}"),
-            );
-        }
+    for (when, Diagnosis { code, report, text }) in diagnoses("slow-ranker").await.0 {
         let first = &report["suspects"][0];
-        assert_eq!(first["subject"], "service/ranker", "{when}: {report:#}\n{said}");
-        assert_eq!(first["rule"], "self-slow", "{when}: {report:#}");
-        assert_eq!((code, &first["verdict"]), (Some(1), &Value::from("guilty")), "{when}: {report:#}");
+        assert_eq!(first["subject"], "service/ranker", "{when}: {text}");
+        assert_eq!(first["rule"], "self-slow", "{when}: {text}");
+        assert_eq!((code, &first["verdict"]), (Some(1), &Value::from("guilty")), "{when}: {text}");
+        let innocent = report["verdicts"].as_array().into_iter().flatten();
+        let queue = innocent.into_iter().find(|row| row["subject"] == "queue/ranker");
+        assert_eq!(queue.map(|row| &row["verdict"]), Some(&Value::from("innocent")), "{when}: {text}");
+    }
+}
+
+/// An exporter tells of each node its bytes, its time and whom it follows: that names the shard, though neither the
+/// link's size nor a key.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hot_shard_is_named_as_far_as_an_exporter_can_tell() {
+    let (diagnoses, hot) = diagnoses("hot-shard").await;
+    for (when, Diagnosis { report, text, .. }) in diagnoses {
+        let first = &report["suspects"][0];
+        let subject = first["subject"].as_str().unwrap_or_default();
+        assert!(subject.starts_with("redis/features#"), "{when}: {text}");
+        assert!(text.contains(&format!("{subject} ({})", hot.address)), "{when}, {}: {text}", hot.address);
+        assert_eq!(first["rule"], "shard-bandwidth", "{when}: {text}");
+        let rivals = first["rivals"].as_array().into_iter().flatten();
+        assert!(rivals.into_iter().any(|rival| rival["rule"] == "network-path"), "{when}: {text}");
     }
 }

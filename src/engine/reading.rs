@@ -4,6 +4,7 @@ mod act;
 mod call;
 mod change;
 mod cluster_view;
+mod exported;
 mod history;
 mod hot;
 mod key;
@@ -18,6 +19,7 @@ pub use act::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
 pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
 pub use cluster_view::ClusterView;
+pub use exported::ExportedNode;
 pub use history::History;
 pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, ShareOf, SlotHeat};
 pub use key::{
@@ -163,6 +165,8 @@ pub enum Event {
     /// The targets that a discovery lists, all of them: they replace what the same source told before, and who is no
     /// longer among them has left.
     Targets(TargetList),
+    /// The place of a Redis node in its deployment, as its exporter tells of it.
+    Exported(ExportedNode),
     /// What was usual before the incident, as the source remembers it.
     History(History),
     /// What was [`Event::Unavailable`] is there again.

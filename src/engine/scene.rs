@@ -420,6 +420,9 @@ impl Scene<'_> {
             (None, Some(at)) if at < self.stale_before_of(subject) => {
                 format!("stale: last data {:.0} s ago", self.now.seconds_after(at))
             }
+            (None, Some(_)) if self.world.is_exported(subject) => {
+                "its exporter does not tell it, or not long enough yet".to_owned()
+            }
             (None, Some(_)) => "not enough history yet".to_owned(),
             (None, None) => "no source".to_owned(),
         }

@@ -3,6 +3,7 @@
 mod changes;
 mod consequences;
 mod elsewhere;
+mod exported;
 mod heard;
 mod history;
 mod keyspace;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 use changes::Changes;
 pub use consequences::Consequences;
+use exported::Exported;
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
 use shapes::host_of;
@@ -56,6 +58,8 @@ pub struct World {
     elsewhere: BTreeMap<Subject, bool>,
     /// What sources remember of healthy times.
     histories: Histories,
+    /// The deployments of Redis that only exporters tell of.
+    exported: BTreeMap<Subject, Exported>,
 }
 
 impl World {
@@ -146,7 +150,10 @@ impl World {
         consequences: &mut Consequences,
     ) {
         match event {
-            Event::Topology(topology) => consequences.gone.extend(self.replace_topology(topology)),
+            Event::Topology(topology) => {
+                self.exported.remove(&topology.cluster);
+                consequences.gone.extend(self.replace_topology(topology));
+            }
             Event::Late(since) => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.late_since.get_or_insert(*since);
@@ -183,6 +190,17 @@ impl World {
             Event::Change(change) => self.changes.take(source, change),
             Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
             Event::History(history) => self.histories.take(source, at, history),
+            Event::History(history) => {
+                let mut history = history.clone();
+                for row in &mut history.rows {
+                    if let Some(subject) = self.placed_subject(&row.subject) {
+                        row.subject = subject;
+                    }
+                }
+                self.histories.take(source, at, history);
+            }
+            // Taken before the numbers, which are named by it.
+            Event::Exported(_) => {}
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);

@@ -4,6 +4,7 @@
 //! *decode* ([`exposition`]) and *map* ([`dialect`], [`mapping`]) are functions of the bytes.
 
 pub mod dialect;
+mod exported;
 pub mod exposition;
 pub mod fetch;
 pub mod mapping;

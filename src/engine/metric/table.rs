@@ -19,7 +19,7 @@ macro_rules! metrics {
 
 metrics! {
     // Redis, per node. Sources of each formula: INFO fields named in the help.
-    REDIS_ANSWER_TIME "redis.answer_time" Gauge Seconds High "our own time to an INFO reply, over the open connection"
+    REDIS_ANSWER_TIME "redis.answer_time" Gauge Seconds High "our own time to an INFO reply, over the open connection; of an exporter the time of its whole look"
     REDIS_CPU "redis.cpu.main_thread" Counter Ratio High "cores used by the main thread: used_active_time_main_thread, else used_cpu_user_main_thread + used_cpu_sys_main_thread, over server_time_usec"
     REDIS_CPU_PROCESS "redis.cpu.process" Counter Ratio High "cores used by the whole process: used_cpu_user + used_cpu_sys"
     REDIS_EXEC "redis.exec_busy" Counter Ratio High "share of time executing commands: sum of commandstats usec"

@@ -43,7 +43,10 @@ impl World {
 
     /// Whether a page tells of a Redis deployment that is asked directly, which goes first.
     pub(super) fn is_told_twice(&self, is_page: bool, subject: &Subject) -> bool {
-        is_page && subject.kind() == Kind::Redis && self.topologies.contains_key(&subject.component_of())
+        is_page
+            && subject.kind() == Kind::Redis
+            && self.topologies.contains_key(&subject.component_of())
+            && !self.is_exported(subject)
     }
 
     /// Whether a reading is that of a metrics page.

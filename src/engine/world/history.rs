@@ -26,16 +26,17 @@ pub(crate) struct Histories {
 
 impl Histories {
     /// Takes what a source remembers.
-    pub(super) fn take(&mut self, source: &Subject, at: Moment, history: &History) {
-        for row in &history.rows {
+    pub(super) fn take(&mut self, source: &Subject, at: Moment, history: History) {
+        let values = history.rows.len();
+        for row in history.rows {
             let series = (row.subject.clone(), row.metric.clone(), row.part.clone());
-            self.rows.insert(series, (at, row.clone()));
+            self.rows.insert(series, (at, row));
         }
         let told = |before: Option<&(Moment, HistorySpan)>| HistorySpan {
             source: source.clone(),
             from: before.map_or(history.from, |(_, before)| before.from.min(history.from)),
             to: before.map_or(history.to, |(_, before)| before.to.max(history.to)),
-            values: before.map_or(0, |(_, before)| before.values) + history.rows.len(),
+            values: before.map_or(0, |(_, before)| before.values) + values,
         };
         let span = told(self.spans.get(source));
         self.spans.insert(source.clone(), (at, span));

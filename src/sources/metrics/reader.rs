@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use headwater_engine::metric;
-use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::reading::{Event, ExportedNode, Fault, FaultKind, Reading, Value};
 use headwater_engine::{RemoteText, Subject};
 use memchr::memmem;
 
 use super::dialect::SubjectRole;
+use super::exported::exported_node;
 use super::exposition::{Exposition, decode};
 use super::fetch::{Address, Page};
 use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
@@ -24,13 +25,24 @@ pub(in crate::sources) struct PageReader {
     bytes: u64,
     spoken: Option<Vec<usize>>,
     started: Option<f64>,
+    /// The Redis node of which it is an exporter's page.
+    node: Option<ExportedNode>,
     has_left_out: bool,
 }
 
 impl PageReader {
     pub(in crate::sources) fn new(address: Address, mapper: Mapper) -> Self {
         let subject = mapper.target().subject(SubjectRole::Itself);
-        Self { subject, address, mapper, bytes: 0, spoken: None, started: None, has_left_out: false }
+        Self {
+            subject,
+            address,
+            mapper,
+            bytes: 0,
+            spoken: None,
+            started: None,
+            node: None,
+            has_left_out: false,
+        }
     }
 
     /// Reads a page that took so long to come; without a single metric in it the reading gets a fault and nothing
@@ -63,6 +75,11 @@ impl PageReader {
             reading.events.push(Event::Restarted);
         }
         self.started = started.or(self.started);
+        let node = exported_node(&page, &self.mapper.target().subject(SubjectRole::Redis));
+        if node.is_some() && node != self.node {
+            self.node = node;
+            reading.events.extend(self.node.clone().map(Event::Exported));
+        }
         reading.events.extend(self.news_of_left_out(mapping.left_out));
         reading.samples.extend(mapping.samples);
     }
