@@ -25,6 +25,8 @@ pub(super) struct Beside<'a> {
     pub(super) interval: Duration,
     pub(super) proxy: Option<&'a ProxySpec>,
     pub(super) pages: &'a [MetricsSpec],
+    /// Whether a Prometheus may tell of instances that no page here names.
+    pub(super) is_scraped: bool,
 }
 
 /// The probes of these tables.
@@ -115,8 +117,10 @@ fn spec(
             .filter(|component| !component.kind().names_a_source())
             .unwrap_or_else(|| bare_subject(Kind::Service, &place)),
     };
-    // An address that has no page of its own may be that of all instances.
-    let about = if page.is_some() { component.instance(&place) } else { component };
+    // An address that has no page of its own may be that of all instances; the engine learns which instances a Prometheus
+    // has scraped.
+    let may_be_scraped = beside.is_scraped && table.component.is_some();
+    let about = if page.is_some() || may_be_scraped { component.instance(&place) } else { component };
     let name = match table.name.as_deref() {
         Some(name) if !is_plain_name(name) => {
             document.wrong(&here("name"), "is not a name: use letters, digits, '.', '_' and '-'");
@@ -245,6 +249,15 @@ mod tests {
         assert_eq!(config.settings.tellers.len(), 4);
         let again = Config::parse(&config.print(), "/etc/h/c.toml").unwrap();
         assert_eq!((again.probes.len(), again.settings), (4, config.settings));
+    }
+
+    #[test]
+    fn behind_a_prometheus_a_probe_may_be_of_one_instance() {
+        let probe = "[[probe]]\ncomponent = \"service/ranker\"\nurl = \"http://h:1/ready\"\n";
+        let about = |text: &str| Config::parse(text, "c.toml").unwrap().probes[0].about.to_string();
+        assert_eq!(about(probe), "service/ranker");
+        let scraped = format!("{probe}[[prometheus]]\nurl = \"http://127.0.0.1:9090\"\n");
+        assert_eq!(about(&scraped), "service/ranker@h:1");
     }
 
     #[test]

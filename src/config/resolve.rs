@@ -84,8 +84,12 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         component(table, &index, &mut components, &mut document);
     }
     let mut imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
-    let beside =
-        super::probes::Beside { interval: settings.interval, proxy: proxy.as_ref(), pages: &metrics };
+    let beside = super::probes::Beside {
+        interval: settings.interval,
+        proxy: proxy.as_ref(),
+        pages: &metrics,
+        is_scraped: !file.prometheus.is_empty(),
+    };
     let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
     let logs = super::logs::resolve(&file.log, Path::new(origin), &metrics, &mut components, &mut document);
     let has_own = !file.probe.is_empty() || !file.log.is_empty() || !file.prometheus.is_empty();

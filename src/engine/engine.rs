@@ -114,9 +114,9 @@ impl Engine {
 
     fn take_reading(&mut self, reading: &Reading) {
         self.began.get_or_insert(reading.at);
-        let reading = &*self.world.placed(reading);
+        let reading = &*self.world.named(reading);
         let consequences = self.world.take(reading);
-        let told_once = self.world.told_once(reading);
+        let told_once = self.world.told_once(reading, &self.store);
         self.store.take(&told_once, consequences.restarted, consequences.uptime);
         for gone in consequences.gone {
             self.store.forget(&gone);

@@ -1,5 +1,6 @@
 //! What a triage says: the stable shape behind `headwater triage --format json` and every screen.
 
+mod baseline;
 mod breakdown;
 mod conclusion;
 mod feedback;
@@ -12,6 +13,7 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
 
+pub use baseline::{BaselineFrom, HistorySpan};
 pub use breakdown::{Breakdown, RouteTime, StageTime};
 pub use conclusion::Conclusion;
 pub use feedback::{FeedbackLoop, LoopPart};
@@ -226,39 +228,6 @@ pub struct Evidence {
     pub baseline_from: Option<BaselineFrom>,
     /// When the value was seen.
     pub at: Moment,
-}
-
-/// Where a baseline came from, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BaselineFrom {
-    /// The configuration.
-    Declared,
-    /// Prometheus, before the incident.
-    History,
-    /// Earlier runs, same hour.
-    Disk,
-    /// This run, before the incident.
-    Earlier,
-    /// The target's whole life at first contact.
-    Lifetime,
-    /// The other members, this one left out.
-    Peers,
-    /// An absolute limit.
-    Limit,
-}
-
-/// What a source remembers of healthy times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HistorySpan {
-    /// Who remembers, such as `graph/prometheus-HOST-PORT`.
-    pub source: Subject,
-    /// The begin of the span that was taken for healthy.
-    pub from: Moment,
-    /// Its end.
-    pub to: Moment,
-    /// How many healthy values came of it.
-    pub values: usize,
 }
 
 /// A key named by a scan or a slow log.

@@ -8,7 +8,7 @@ mod targets;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
-use crate::quantity::{self, counted};
+use crate::quantity;
 use crate::report::{
     BaselineFrom, Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since,
     SubjectVerdict, Suspect, Unjudged, Verdict,
@@ -106,19 +106,6 @@ pub fn shape_words(kind: ShapeKind) -> &'static str {
         ShapeKind::Storm => "retry storm",
         ShapeKind::BusinessOnly => "business numbers only",
         ShapeKind::Unknown => "no symptom seen",
-    }
-}
-
-/// The words before a baseline that say where it came from.
-pub fn baseline_words(from: BaselineFrom) -> &'static str {
-    match from {
-        BaselineFrom::Declared => "declared",
-        BaselineFrom::History => "in its history",
-        BaselineFrom::Disk => "in earlier runs",
-        BaselineFrom::Earlier => "earlier in this run",
-        BaselineFrom::Lifetime => "over its lifetime",
-        BaselineFrom::Peers => "its peers",
-        BaselineFrom::Limit => "at most",
     }
 }
 
@@ -269,19 +256,6 @@ pub fn cost(cost: &Cost) -> String {
         quantity::show(cost.redis_commands_per_node_per_s, Unit::Count),
         quantity::show(cost.bytes_per_s, Unit::BytesPerSecond)
     )
-}
-
-/// Whose memory of healthy times everything is held against, a line each.
-pub fn histories(report: &Report) -> impl Iterator<Item = String> {
-    report.history.iter().map(|span| {
-        let values = counted(span.values as u64, "value");
-        format!(
-            "{values} of {} to {} UTC, as {} remembers; if the trouble is older, give its begin with --since",
-            span.from.clock(),
-            span.to.clock(),
-            span.source
-        )
-    })
 }
 
 /// Groups by what is said, in the order of first mention; parts of what is in a group already are left out of it.

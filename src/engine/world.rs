@@ -7,6 +7,7 @@ mod exported;
 mod heard;
 mod history;
 mod keyspace;
+mod named;
 mod shapes;
 mod slow_log;
 mod targets;
@@ -199,6 +200,7 @@ impl World {
                 }
                 self.histories.take(source, at, history);
             }
+            Event::History(history) => self.remember(source, at, history.clone()),
             // Taken before the numbers, which are named by it.
             Event::Exported(_) => {}
             Event::Available { what } => {
@@ -217,11 +219,6 @@ impl World {
     /// What people changed, oldest first.
     pub fn changes(&self) -> &Arc<[Change]> {
         self.changes.all()
-    }
-
-    /// What sources remember of healthy times.
-    pub(crate) fn histories(&self) -> &Histories {
-        &self.histories
     }
 
     /// Everything with an address that is known: nodes and instances.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::{World, tells_of_target};
 use crate::metric::{
-    CONTAINER_RESTARTS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU, PROCESS_MEMORY,
-    PROCESS_START,
+    ABORTED, CONTAINER_RESTARTS, ERRORS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU,
+    PROCESS_MEMORY, PROCESS_START, REQUEST_DURATION, REQUESTS, ROUTE_DURATION,
 };
 use crate::reading::{Event, Reading, Sample};
+use crate::store::Store;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 
@@ -57,16 +58,25 @@ impl World {
     }
 
     /// A reading without what is told twice; the page's state says what was left out.
-    pub(crate) fn told_once<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
-        let is_page = self.is_page(reading);
-        let is_twice = |sample: &Sample| self.is_told_twice(is_page, &sample.subject);
+    pub(crate) fn told_once<'a>(&mut self, reading: &'a Reading, store: &Store) -> Cow<'a, Reading> {
+        let (is_page, is_log) = (self.is_page(reading), reading.source.kind() == Kind::Log);
+        // A log counts what its service counts as well; both would be added up.
+        let is_counted = |sample: &Sample| {
+            is_log && is_of_a_service(sample) && store.tells_within(&sample.subject, &sample.metric)
+        };
+        let is_twice = |sample: &Sample| self.is_told_twice(is_page, &sample.subject) || is_counted(sample);
         let Some(twice) = reading.samples.iter().find(|sample| is_twice(sample)) else {
             return Cow::Borrowed(reading);
         };
         let mut once = reading.clone();
         once.samples.retain(|sample| !is_twice(sample));
-        let what = RemoteText::new("the numbers of Redis on this page");
-        let why = format!("{} is asked directly, which goes first", twice.subject.component_of());
+        let cluster = twice.subject.component_of();
+        let (what, why) = if is_log {
+            ("the totals of this log", format!("the instances of {cluster} count them themselves"))
+        } else {
+            ("the numbers of Redis on this page", format!("{cluster} is asked directly, which goes first"))
+        };
+        let what = RemoteText::new(what);
         if let Some(state) = self.sources.get_mut(&reading.source)
             && !state.unavailable.iter().any(|(known, _)| *known == what)
         {
@@ -74,6 +84,13 @@ impl World {
         }
         Cow::Owned(once)
     }
+}
+
+/// Whether a number is one that a service tells of itself on its own page.
+fn is_of_a_service(sample: &Sample) -> bool {
+    const OWN: &[Metric] = &[REQUESTS, ERRORS, ABORTED, REQUEST_DURATION, ROUTE_DURATION];
+    sample.subject.address().is_none()
+        && matches!(sample.metric, MetricName::Known(metric) if OWN.contains(&metric))
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
@@ -97,7 +114,7 @@ fn is_inside(subject: &Subject, source: &Subject) -> bool {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_UTILIZATION, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
+    use crate::metric::{GPU_UTILIZATION, LOG_REQUESTS, QUEUE_WAITING, REDIS_COMMANDS};
     use crate::reading::{Input, Node, NodeHealth, Shard, Topology, Value};
     use crate::report::{Conclusion, Report};
     use crate::settings::{Baselines, Component, Settings};
@@ -198,5 +215,32 @@ mod tests {
         let state = snapshot.sources.iter().find(|state| state.source == page).unwrap();
         assert!(state.unavailable[0].1.as_str().contains("redis/features is asked directly"), "{state:?}");
         assert_eq!(state.last_data, Some(Moment(3_000)), "the page itself is there");
+    }
+
+    #[test]
+    fn a_log_leaves_out_what_the_instances_of_its_service_count_and_keeps_the_rest() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let (gateway, log) = (subject("gateway/edge"), subject("log/edge-access"));
+        let told = |engine: &mut Engine, source: &Subject, about: &Subject, second: i64| {
+            let mut reading = Reading::new(source.clone(), Moment(second * 1_000));
+            reading.sample(about, REQUESTS, Value::Counter(10.0 * second as f64));
+            reading.sample(about, LOG_REQUESTS, Value::Counter(10.0 * second as f64));
+            engine.take(&Input::Reading(reading));
+        };
+        for second in 0..3 {
+            told(&mut engine, &log, &gateway, second);
+        }
+        assert_eq!(engine.store().latest(&gateway, REQUESTS, None).unwrap().at, Moment(2_000));
+        let instance = gateway.instance("h:1");
+        for second in 3..6 {
+            told(&mut engine, &instance, &instance, second);
+            told(&mut engine, &log, &gateway, second);
+        }
+        assert_eq!(engine.store().latest(&gateway, REQUESTS, None).unwrap().at, Moment(2_000));
+        assert_eq!(engine.store().latest(&gateway, LOG_REQUESTS, None).unwrap().at, Moment(5_000));
+        engine.take(&Input::Tick(Moment(5_250)));
+        let snapshot = engine.snapshot().unwrap();
+        let state = snapshot.sources.iter().find(|state| state.source == log).unwrap();
+        assert!(state.unavailable[0].1.as_str().contains("count them themselves"), "{state:?}");
     }
 }

@@ -73,7 +73,7 @@ impl Exported {
 impl World {
     /// Takes what the exporters in a reading say of their nodes, and gives the reading with these nodes named by their
     /// shards. Of a deployment that is asked directly nothing is taken.
-    pub(crate) fn placed<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
+    pub(super) fn placed<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
         for event in &reading.events {
             let Event::Exported(told) = event else { continue };
             let cluster = told.node.component_of();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::World;
 use crate::metric::MetricName;
 use crate::reading::History;
 use crate::report::HistorySpan;
@@ -24,9 +25,26 @@ pub(crate) struct Histories {
     spans: BTreeMap<Subject, (Moment, HistorySpan)>,
 }
 
+impl World {
+    /// Takes what a source remembers, under the names of now.
+    pub(super) fn remember(&mut self, source: &Subject, at: Moment, mut history: History) {
+        for row in &mut history.rows {
+            if let Some(subject) = self.placed_subject(&row.subject) {
+                row.subject = subject;
+            }
+        }
+        self.histories.take(source, at, history);
+    }
+
+    /// What sources remember of healthy times.
+    pub(crate) fn histories(&self) -> &Histories {
+        &self.histories
+    }
+}
+
 impl Histories {
     /// Takes what a source remembers.
-    pub(super) fn take(&mut self, source: &Subject, at: Moment, history: History) {
+    fn take(&mut self, source: &Subject, at: Moment, history: History) {
         let values = history.rows.len();
         for row in history.rows {
             let series = (row.subject.clone(), row.metric.clone(), row.part.clone());
