@@ -30,7 +30,7 @@ impl Drop for Running {
 
 fn start(binary: &str, arguments: &[String]) -> Running {
     let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    Running(child.unwrap_or_else(|error| panic!("'scripts/test tools' installs {binary}: {error}")))
+    Running(child.expect("'scripts/test tools' installs the servers"))
 }
 
 fn free_port() -> u16 {

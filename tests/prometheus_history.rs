@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -165,8 +165,13 @@ fn triage(port: u16, arguments: &[&str]) -> Value {
     let target = format!("prom+http://127.0.0.1:{port}");
     let base = ["triage", &target, "--no-baselines", "--format", "json", "--for", "8s"];
     let output = command.args(base).args(arguments).output().expect("the binary runs");
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+    report_of(&output)
+}
+
+fn report_of(output: &Output) -> Value {
+    let report = serde_json::from_slice(&output.stdout);
+    assert!(report.is_ok(), "{}", String::from_utf8_lossy(&output.stderr));
+    report.unwrap_or_default()
 }
 
 /// Triages again until the server remembers its past, which it may read in a while.
@@ -231,7 +236,7 @@ fn noting(past: &'static str) -> (Server, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(vec![]));
     let notes = Arc::clone(&asked);
     let server = Server::by_path(move |path| {
-        notes.lock().unwrap().push(path.to_owned());
+        notes.lock().expect("nobody panics with it").push(path.to_owned());
         let now = headwater::sources::now().0 as f64 / 1_000.0;
         match path {
             path if path.contains("query=time") => {
@@ -261,8 +266,7 @@ fn triage_of(server: &Server, config: &str) -> Value {
     let base =
         ["triage", "--no-baselines", "--format", "json", "--for", "3s", "--since", "10min", "--config"];
     let output = command.args(base).arg(&file).output().expect("the binary runs");
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+    report_of(&output)
 }
 
 #[test]
@@ -270,8 +274,13 @@ fn one_target_is_asked_for_once_with_its_labels_and_a_past_can_be_left_alone() {
     let (server, asked) = noting(r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#);
     let report = triage_of(&server, "select = '{zone=\"x\"}'\n");
     assert!(report["history"].is_null(), "{report:#}");
-    let ranges: Vec<String> =
-        asked.lock().unwrap().iter().filter(|path| path.contains("query_range")).cloned().collect();
+    let ranges: Vec<String> = asked
+        .lock()
+        .expect("nobody panics with it")
+        .iter()
+        .filter(|path| path.contains("query_range"))
+        .cloned()
+        .collect();
     let [range] = ranges.as_slice() else { panic!("{ranges:?}") };
     let decoded = range.replace("%22", "\"").replace("%7B", "{").replace("%7D", "}").replace("%5C", "\\");
     let decoded = decoded.replace("%3D", "=").replace("%2C", ",").replace("%3A", ":");
@@ -280,7 +289,7 @@ fn one_target_is_asked_for_once_with_its_labels_and_a_past_can_be_left_alone() {
 
     let (server, asked) = noting("{}");
     triage_of(&server, "history = false\n");
-    assert!(!asked.lock().unwrap().iter().any(|path| path.contains("query_range")));
+    assert!(!asked.lock().expect("nobody panics with it").iter().any(|path| path.contains("query_range")));
 }
 
 #[test]

@@ -118,9 +118,7 @@ impl Engine {
         let consequences = self.world.take(reading);
         let told_once = self.world.told_once(reading, &self.store);
         self.store.take(&told_once, consequences.restarted, consequences.uptime);
-        for gone in consequences.gone {
-            self.store.forget(&gone);
-        }
+        consequences.gone.iter().for_each(|gone| self.store.forget(gone));
     }
 
     /// Keeps what the operator did; acts change no verdict.

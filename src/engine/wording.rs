@@ -4,14 +4,15 @@ mod calls;
 
 mod loops_and_stages;
 mod targets;
+mod usual;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::metric::Unit;
 use crate::quantity;
 use crate::report::{
-    BaselineFrom, Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since,
-    SubjectVerdict, Suspect, Unjudged, Verdict,
+    Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since, SubjectVerdict, Suspect,
+    Unjudged, Verdict,
 };
 use crate::{Moment, Snapshot, Subject};
 
@@ -19,6 +20,7 @@ pub use calls::{flow_words, origin_words};
 
 pub use loops_and_stages::{loops, stages};
 pub use targets::{all_departures, departures, lists};
+pub use usual::{baseline_words, histories};
 
 /// Up to this age, in seconds, data goes without saying.
 const FRESH_S: f64 = 5.0;

@@ -190,16 +190,6 @@ impl World {
             }
             Event::Change(change) => self.changes.take(source, change),
             Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
-            Event::History(history) => self.histories.take(source, at, history),
-            Event::History(history) => {
-                let mut history = history.clone();
-                for row in &mut history.rows {
-                    if let Some(subject) = self.placed_subject(&row.subject) {
-                        row.subject = subject;
-                    }
-                }
-                self.histories.take(source, at, history);
-            }
             Event::History(history) => self.remember(source, at, history.clone()),
             // Taken before the numbers, which are named by it.
             Event::Exported(_) => {}
