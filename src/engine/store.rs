@@ -329,12 +329,6 @@ impl Store {
         }
     }
 
-    /// Whether a part of `root`, itself left out, has a series of a metric.
-    pub fn tells_within(&self, root: &Subject, metric: &MetricName) -> bool {
-        let has = |group: &Group| group.series.iter().any(|((name, _), _)| name == metric);
-        root.within(&*self.index).any(|(subject, group)| subject != root && has(group))
-    }
-
     /// Every subject that has a series and is `root` or a part of it, in order.
     pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
         root.within(&*self.index).map(|(subject, _)| subject.clone()).collect()

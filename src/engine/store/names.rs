@@ -6,6 +6,12 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 
 impl Store {
+    /// Whether a part of `root`, itself left out, has a series of a metric.
+    pub fn tells_within(&self, root: &Subject, metric: &MetricName) -> bool {
+        let has = |group: &Group| group.series.iter().any(|((name, _), _)| name == metric);
+        root.within(&*self.index).any(|(subject, group)| subject != root && has(group))
+    }
+
     /// The parts that a subject has of a metric, `None` being the whole.
     pub fn parts(&self, subject: &Subject, metric: impl Into<MetricName>) -> Vec<Option<RemoteText>> {
         let metric = metric.into();
