@@ -1,6 +1,6 @@
 //! What series a subject has.
 
-use super::{Data, Store};
+use super::{Data, Group, Store};
 use crate::metric::MetricName;
 use crate::subject::Subject;
 use crate::text::RemoteText;
