@@ -7,7 +7,8 @@ use super::slow_commands::is_readable;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::State;
 use crate::metric::{
-    DB_DURATION, REDIS_ANSWER_TIME, REDIS_EXPIRE_CAPPED, REDIS_FORK_TIME, REDIS_FORKS, REDIS_MEMORY, Unit,
+    DB_DURATION, DB_TIMEOUTS, Metric, REDIS_ANSWER_TIME, REDIS_EXPIRE_CAPPED, REDIS_FORK_TIME, REDIS_FORKS,
+    REDIS_MEMORY, Unit,
 };
 use crate::peers::typical;
 use crate::quantity::show;
@@ -22,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     id: "fork-stall",
     title: "a fork stopped a node's executing thread",
     doc: "A node forked, as its count of forks says, and the fork took at least 200 ms; or it took at least 20 ms and \
-          in that second callers of it or our own question waited at least half as long, and three times as long as \
+          in that second callers of it or our own question waited at least half as long (or gave up), and three times as long as \
           in the minute before. Redis copies the page tables of its memory on the thread that executes commands, so \
           everything that it is asked meanwhile waits, and the slow log shows none of it. The time grows with the \
           memory: 10 to 20 ms a GB are usual, and more (huge pages, a virtual machine) only explains. A fork that \
@@ -92,7 +93,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     // Forks are rare: where none was lately, those before need not be looked for.
     let lately = scene.now - LASTS;
-    if !place.nodes.iter().any(|node| forked_between(scene, &node.subject, lately, scene.now)) {
+    if !place.nodes.iter().any(|node| rose_between(scene, &node.subject, REDIS_FORKS, lately, scene.now)) {
         return without_a_stall(scene, shard, limits);
     }
     let mut stalls: Vec<(Fork, Option<String>)> = vec![];
@@ -101,7 +102,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             if fork.took >= limits.of("stall") {
                 stalls.push((fork, None));
             } else if fork.took >= limits.of("felt")
-                && let Some(felt) = felt(scene, shard, &fork, limits.of("step"))
+                && let Some(felt) = felt(scene, shard, &fork, limits)
             {
                 stalls.push((fork, Some(felt)));
             }
@@ -157,9 +158,9 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     breach.judged()
 }
 
-/// Whether a node's count of forks rose between two moments.
-fn forked_between(scene: &Scene<'_>, node: &Subject, from: Moment, to: Moment) -> bool {
-    let points = scene.store.points(node, REDIS_FORKS, None);
+/// Whether a count rose between two moments.
+fn rose_between(scene: &Scene<'_>, subject: &Subject, count: Metric, from: Moment, to: Moment) -> bool {
+    let points = scene.store.points(subject, count, None);
     points.is_some_and(|points| {
         points.since(from).take_while(|seen| seen.at <= to).any(|seen| seen.value > 0.0)
     })
@@ -221,28 +222,37 @@ fn forks(scene: &Scene<'_>, node: &Subject) -> Vec<Fork> {
 }
 
 /// Who was seen to wait for a fork, if anybody was: our own question, or callers.
-fn felt(scene: &Scene<'_>, shard: &Subject, fork: &Fork, step: f64) -> Option<String> {
+fn felt(scene: &Scene<'_>, shard: &Subject, fork: &Fork, limits: &Limits<'_>) -> Option<String> {
     let interval = scene.settings.interval;
     let (from, to) = (fork.at - interval * 2, fork.at + interval);
-    let is_step = |during: f64, before: f64| during >= fork.took * 0.5 && during >= before * step;
+    let is_step =
+        |during: f64, before: f64, least: f64| during >= least && during >= before * limits.of("step");
+    let half = fork.took * 0.5;
     if let Some(answers) = scene.store.points(&fork.node, REDIS_ANSWER_TIME, None) {
         let during =
             answers.since(from).take_while(|seen| seen.at <= to).map(|seen| seen.value).reduce(f64::max);
         let before = answers.since(fork.at - BEFORE).take_while(|seen| seen.at < from).map(|seen| seen.value);
         if let (Some(during), Some((before, ..))) = (during, typical(before))
-            && is_step(during, before)
+            && is_step(during, before, half)
         {
             let (during, before) = (show(during, Unit::Seconds), show(before, Unit::Seconds));
             return Some(format!("it answered in {during} then, {before} before"));
         }
     }
     // Where it forks again and again the time before has forks too: its slow reads are those, and the others are usual.
-    let (usual, called) = match forked_between(scene, &fork.node, fork.at - BEFORE, from) {
+    let (usual, called) = match rose_between(scene, &fork.node, REDIS_FORKS, fork.at - BEFORE, from) {
         true => (0.5, "before (median)"),
         false => (0.99, "before"),
     };
     let callers = scene.graph.above(&shard.component_of()).into_keys();
     callers.filter(|caller| *caller != shard.component_of()).find_map(|caller| {
+        // Who gives up early waits no longer than that, however long the fork was.
+        let gives_up =
+            scene.world.parts(&caller).any(|(part, _)| rose_between(scene, part, DB_TIMEOUTS, from, to));
+        let (least, lost) = match gives_up {
+            true => (half.min(limits.of("felt")), ", and some were given up"),
+            false => (half, ""),
+        };
         operation_names(scene, &caller).into_iter().find_map(|name| {
             let read = |quantile, from, to| {
                 scene
@@ -250,10 +260,10 @@ fn felt(scene: &Scene<'_>, shard: &Subject, fork: &Fork, step: f64) -> Option<St
                     .percentile(quantile)
             };
             let (during, before) = (read(0.99, from, to)?, read(usual, fork.at - BEFORE, from)?);
-            (!during.is_only_a_bound() && is_step(during.number(), before.number())).then(|| {
+            (!during.is_only_a_bound() && is_step(during.number(), before.number(), least)).then(|| {
                 let (during, before) =
                     (show(during.number(), Unit::Seconds), show(before.number(), Unit::Seconds));
-                format!("reads of {caller} took {during} (p99) then, {before} {called}")
+                format!("reads of {caller} took {during} (p99) then, {before} {called}{lost}")
             })
         })
     })
