@@ -744,6 +744,31 @@ fn the_doctor_says_what_is_wrong_with_a_page() {
 }
 
 #[test]
+fn the_doctor_says_which_rules_stay_blind_and_what_a_log_lacks() {
+    let home = Home::new();
+    let mean = "# TYPE http_request_duration_seconds summary\n\
+                http_request_duration_seconds_sum 3\nhttp_request_duration_seconds_count 9\n";
+    let address = page("200 OK", "text/plain", mean);
+    let line = r#"10.0.0.1 - - [10/Oct/2025:13:55:36 +0000] "GET /rank HTTP/1.1" 200 12 "-" "curl""#;
+    let log = home.file("access.log", &format!("{line}\n{line}\nnot of this format\n"));
+    let config = format!(
+        "[[metrics]]\ncomponent = 'service/ranker'\nurl = '{address}'\n\
+         [[log]]\nname = 'access'\ncomponent = 'service/ranker'\nfile = '{log}'\nformat = 'nginx'\n"
+    );
+    let config = home.file("hw.toml", &config);
+    let seen = home.run(&["doctor", "--config", &config]);
+    let flat = seen.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "2 of its last 3 lines are in its format, 0 with an id: write the request's id into each line",
+        "add service/ranker: no buckets of the time that requests take",
+        "add service/ranker: nothing counts what is asked again: a rise is 'surge or storm'",
+        "blind are queue-not-compute, batch-starved, compute-bound, no-backpressure",
+    ] {
+        assert!(flat.contains(words), "no '{words}' in {}", seen.out);
+    }
+}
+
+#[test]
 fn the_doctor_tells_what_a_target_is_and_offers_and_what_a_configuration_would_add() {
     let home = Home::new();
     let server = Server::start(&[]);

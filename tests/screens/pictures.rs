@@ -16,7 +16,9 @@ const PICTURES: &[(&str, &str, &[Action], u16, u16)] = &[
     ("shards-160x48.svg", "shards", &[], 160, 48),
     ("shard-160x48.svg", "shards", &[Action::Open], 160, 48),
     ("keys-160x48.svg", "keys", &[Action::Open], 160, 48),
+    ("queue-160x48.svg", "queue", &[], 160, 48),
     ("ttft-160x48.svg", "ttft", &[], 160, 48),
+    ("clients-160x48.svg", "clients", &[], 160, 48),
 ];
 
 #[test]
