@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::slow_instance::ID as SLOW_INSTANCE;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
 use crate::metric::{
@@ -9,7 +10,7 @@ use crate::metric::{
 };
 use crate::peers::median;
 use crate::quantity::{show, times};
-use crate::report::{BaselineFrom, Confidence, Evidence, Role};
+use crate::report::{BaselineFrom, Confidence, Evidence, Role, Since};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
@@ -21,7 +22,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "The readiness check of an instance is well while, over the last minute, its mean time to answer is above 5 \
           times the usual, or more than half of its requests fail, or our own last 3 requests failed. So it goes on \
           getting its share of the traffic. A check that asks only for an open port or a 200 from a page that does \
-          nothing is the usual reason. It keeps a failure up and did not begin it: the middle at most.",
+          nothing is the usual reason. While the instance has been slow for less than a minute, an honest check may still \
+          turn: then a slow instance stays as a rival. It keeps a failure up and did not begin it: the middle at most.",
     next: "take it out by hand, then let readiness follow success rate, mean time and queue depth of the last minute, \
            never below two instances",
     watches: Watches::InstancesThat {
@@ -84,14 +86,22 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
     let mut numbers: Vec<Evidence> = vec![];
     numbers.extend(looks.iter().filter(|look| look.severity >= 1.0).map(|look| look.number.clone()));
     numbers.push(evidence(READY, ready, None, None));
-    Breach::new(
+    let breach = Breach::new(
         format!("{whose} calls it ready while {}", worst.shown),
         format!("{} ready but {}", instance.address().unwrap_or("instance"), worst.short),
         worst.severity,
         numbers,
     )
-    .at_most(Confidence::Medium)
-    .judged()
+    .at_most(Confidence::Medium);
+    if is_just_slow(scene, instance) { breach.with_rival(&RULE.rivals[0]).judged() } else { breach.judged() }
+}
+
+/// Whether an instance became slow within the last minute, so that a check which looks at a minute may still turn.
+fn is_just_slow(scene: &Scene<'_>, instance: &Subject) -> bool {
+    scene.findings.get(SLOW_INSTANCE, instance).is_some_and(|finding| {
+        let Since { at, before } = finding.since;
+        finding.counts() && !before && scene.now.since(at) < MINUTE
+    })
 }
 
 /// One way to look at how an instance answers.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::surge::is_excluded as surge_is_excluded;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{KV_USAGE, PREEMPTIONS, QUEUE_WAITING, Unit};
 use crate::quantity::show;
@@ -109,7 +110,7 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     ];
     let waiting = scene.present(instance, QUEUE_WAITING);
     numbers.extend(waiting.map(|seen| evidence(QUEUE_WAITING, seen, None, None)));
-    Breach::new(
+    let breach = Breach::new(
         format!(
             "{shown}{whose}, and {rate} requests are pushed out of batches, limit {}",
             show(limit, Unit::PerSecond)
@@ -117,7 +118,10 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
         shown,
         pushed.value / limit,
         numbers,
-    )
-    .with_rival(&RULE.rivals[0])
-    .judged()
+    );
+    if surge_is_excluded(scene, queue) {
+        breach.judged()
+    } else {
+        breach.with_rival(&RULE.rivals[0]).judged()
+    }
 }

@@ -13,8 +13,11 @@ use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
+/// The id of the rule, which readiness checks that lie ask for by name.
+pub(super) const ID: &str = "slow-instance";
+
 pub(super) static RULE: Rule = Rule {
-    id: "slow-instance",
+    id: ID,
     title: "one instance is slow and the others are not",
     doc: "An instance's 99th percentile of request duration, time to first token or time per token, over at \
           least 200 requests, is at least three times that of the fastest quarter of the other instances, and \

@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, answered, asked};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::findings::State;
 use crate::metric::{REQUESTS, Unit};
 use crate::quantity::{show, times};
 use crate::report::Role;
@@ -9,8 +10,11 @@ use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
+/// The id of the rule, which what only gets too much asks for by name.
+const ID: &str = "surge";
+
 pub(super) static RULE: Rule = Rule {
-    id: "surge",
+    id: ID,
     title: "original requests rose",
     doc: "Original requests are at least twice their healthy rate, their successes rise with them, and attempts \
           per original are flat: it is traffic and not a storm of retries. Without a count of attempts the two \
@@ -103,4 +107,12 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
 /// Whether nobody is seen who asks a service: no client, no gateway, and no other service.
 fn is_bare(scene: &Scene<'_>, service: &Subject) -> bool {
     scene.tells(service, REQUESTS) && scene.graph.callers(service).next().is_none()
+}
+
+/// Whether it was looked at, above a component, how much is asked, and nobody asks for more than usual.
+pub(super) fn is_excluded(scene: &Scene<'_>, component: &Subject) -> bool {
+    let above = scene.graph.above(component);
+    let states = || above.keys().filter_map(|caller| Some(&scene.findings.get(ID, caller)?.state));
+    states().any(|state| matches!(state, State::Clear(_)))
+        && !states().any(|state| matches!(state, State::Pending | State::Firing))
 }
