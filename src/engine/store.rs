@@ -11,7 +11,6 @@ mod history;
 mod names;
 mod points;
 mod run;
-mod watched;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

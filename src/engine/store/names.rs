@@ -1,9 +1,10 @@
-//! What series a subject has.
+//! What series a subject has, and since when.
 
 use super::{Data, Group, Store};
-use crate::metric::MetricName;
+use crate::metric::{Metric, MetricName};
 use crate::subject::Subject;
 use crate::text::RemoteText;
+use crate::time::Moment;
 
 impl Store {
     /// Whether a part of `root`, itself left out, has a series of a metric.
@@ -33,5 +34,16 @@ impl Store {
         part: Option<&RemoteText>,
     ) -> bool {
         self.find(subject, metric, part).is_some_and(|series| matches!(series.data, Data::Rate { .. }))
+    }
+
+    /// The moment of the scrape from which on [`Store::gained`] tells for a span, which may be later than its beginning.
+    pub(crate) fn gained_from(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        from: Moment,
+        to: Moment,
+    ) -> Option<Moment> {
+        self.find(subject, metric, None)?.scrapes()?.gained_since(from, to).map(|(start, _)| start)
     }
 }
