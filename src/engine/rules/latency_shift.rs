@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "The 99th percentile over at least 200 requests (the window widens from 3 s to 5 min until it holds \
           them) is above the objective (the declared one, else 200 ms for a workload of text that is scored, else half a second; none for a service that generates tokens, whose \
           answers take as long as they are), or well above its healthy value: by at least 20 %, by 3 robust standard \
-          deviations, and by a fifth of the objective. The healthy value is the declared one, that of earlier \
-          runs, of this run before the incident, or of the target's life before first contact. Where the first \
+          deviations, and by a fifth of the objective. The healthy value is the declared one, what a Prometheus \
+          remembers, that of earlier runs, of this run before the incident, or of the target's life before first contact. Where the first \
           bucket is too wide to tell, only the bound is known and the rule says so. It is a symptom: it accuses \
           nobody.",
     next: "walk the dependencies first: whatever this service waits for is looked at before the service itself",
