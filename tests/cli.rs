@@ -665,8 +665,8 @@ fn big_keys_are_ranked_by_bytes_elements_and_pattern_with_the_cost_first() {
     assert_eq!(big.code, Some(0), "{big:?}");
     assert!(big.err.contains("INFO keysizes") && big.err.contains("at most 50 % of a core"), "{}", big.err);
     for line in [
-        "1 strings of 524 kB and more, the biggest of at least 524 kB",
-        "1 sets of 4096 elements and more",
+        "1 key of 524 kB and more among the strings, the biggest of at least 524 kB",
+        "1 key of 4096 elements and more among the sets",
         "by elements, of keys of 8 KiB and more",
         "6000 elements",
         "blob:*  1 key,",

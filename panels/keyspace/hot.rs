@@ -2,7 +2,7 @@
 
 use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, SlotHeat};
 
 use super::big::slot_words;
@@ -92,13 +92,12 @@ fn of_key(search: &HotSearch, key: &KeyHeat, is_short_of_bytes: bool) -> Heat {
 }
 
 fn of_slot(search: &HotSearch, slot: &SlotHeat, is_short_of_bytes: bool) -> Heat {
-    let keys = if slot.keys == 1 { "key" } else { "keys" };
     Heat {
         id: format!("{} {} slot {}", search.shard, search.method.row().name, slot.slot),
         shard: search.shard.clone(),
         shard_name: short(&search.shard),
         key: None,
-        name: format!("(slot {}, {} {keys})", slot.slot, show(slot.keys as f64, Unit::Count)),
+        name: format!("(slot {}, {})", slot.slot, counted(slot.keys, "key")),
         slot: slot.slot,
         method: search.method,
         ranked: slot.share(is_short_of_bytes).map(|(share, _)| share),

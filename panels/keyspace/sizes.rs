@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{counted as in_words, show};
 use headwater_engine::reading::{KeySizes, SizeBin};
 use headwater_engine::rules::{Limits, by_id};
 use headwater_engine::{Snapshot, Subject};
@@ -191,10 +191,10 @@ fn draw_bar(row: &Bin, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
 
 fn words(row: &Bin) -> String {
     format!(
-        "{} {} of {} on {}, {} of that type (INFO keysizes)",
-        show(row.keys as f64, Unit::Count),
-        row.kind,
+        "{} of {} among the {} on {}, {} of that type (INFO keysizes)",
+        in_words(row.keys, "key"),
         span(row),
+        row.kind,
         row.shard,
         show(row.share, Unit::Ratio)
     )
@@ -212,15 +212,13 @@ pub(super) fn biggest_words(looked: &Looked<'_>) -> Option<String> {
         }
     }
     let limits: Vec<[u64; 2]> = limits.into_iter().collect();
-    let count = show(big as f64, Unit::Count);
-    let keys = if big == 1 { "key" } else { "keys" };
     let words = match limits.as_slice() {
         [] => return None,
         [[bytes, elements]] => {
             let kib = show(*bytes as f64, Unit::Bytes);
-            format!("{count} {keys} of {kib} or {elements} elements and more")
+            format!("{} of {kib} or {elements} elements and more", in_words(big, "key"))
         }
-        _ => format!("{count} big {keys}, by the limits of each deployment"),
+        _ => format!("{}, by the limits of each deployment", in_words(big, "big key")),
     };
     Some(format!("free, counted by the servers (INFO keysizes): {words}; it does not name them"))
 }

@@ -1,6 +1,7 @@
 //! What we see of a shard's nodes beside what the cluster says of them, and what each node says of the whole.
 
 use headwater_engine::Snapshot;
+use headwater_engine::quantity::{counted, counted_of};
 use headwater_engine::reading::{ClusterView, Node, NodeHealth, Shard};
 
 use crate::data_state::{DataState, source_of};
@@ -92,7 +93,8 @@ fn troubled(snapshot: &Snapshot, node: &Node, is_clustered: bool, views: &[&Clus
     let mut theirs = format!("the cluster says {}", health_word(node.health));
     for (count, word) in [(failed, "failed"), (suspected, "suspected")] {
         if count > 0 {
-            theirs += &format!("; {count} of {} nodes call it {word}", views.len());
+            let call = counted_of(count as u64, views.len() as u64, "node", ("calls", "call"));
+            theirs += &format!("; {call} it {word}");
         }
     }
     Some(format!("{address}: {ours}; {theirs}"))
@@ -109,14 +111,14 @@ fn disagreement(views: &[&ClusterView]) -> Vec<String> {
         let count = |of: u64| views.iter().filter(|view| view.owners == of).count();
         let most = owners.iter().map(|of| count(*of)).max().unwrap_or(0);
         texts.push(format!(
-            "{} of {} nodes give slots to other owners than the rest",
-            views.len() - most,
-            views.len()
+            "{} slots to other owners than the rest",
+            counted_of((views.len() - most) as u64, views.len() as u64, "node", ("gives", "give"))
         ));
     }
     let not_ok = views.iter().filter(|view| !view.says_ok).count();
     if not_ok > 0 {
-        texts.push(format!("{not_ok} of {} nodes call the state of the cluster not ok", views.len()));
+        let call = counted_of(not_ok as u64, views.len() as u64, "node", ("calls", "call"));
+        texts.push(format!("{call} the state of the cluster not ok"));
     }
     texts
 }
@@ -173,7 +175,7 @@ fn moved(
             .map(|(slot, _)| slot.to_string())
             .collect();
         let more = if all.len() > MOST_RANGES { ", ..." } else { "" };
-        let many = if all.len() == 1 { "1 slot".to_owned() } else { format!("{} slots", all.len()) };
+        let many = counted(all.len() as u64, "slot");
         words(
             many,
             format!("{}{more}", all.iter().take(MOST_RANGES).cloned().collect::<Vec<_>>().join(", ")),

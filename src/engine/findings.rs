@@ -225,12 +225,12 @@ impl Finding {
     /// Whether the moment has passed that the breach itself names as its end.
     fn is_over(&self, now: Moment) -> bool {
         let over = self.breach.as_ref().and_then(|breach| breach.over.as_ref());
-        over.is_some_and(|over| over.at <= now)
+        over.and_then(|over| over.at).is_some_and(|at| at <= now)
     }
 
     fn end(&mut self, now: Moment) {
         self.state = State::Ended(now);
-        // What was still to come is not any more, and a countdown would stand still.
+        // What is, or was still to come, is not any more; a countdown would stand still.
         if let Some(breach) = &mut self.breach
             && let Some(over) = breach.over.take()
         {
@@ -254,6 +254,12 @@ impl Finding {
         if self.breaches == 0 || self.is_new_observation(&breach) {
             self.breaches += 1;
         }
+        let known_before = self.breach.as_ref().and_then(|before| before.over.clone());
+        let over = breach
+            .over
+            .clone()
+            .or(known_before.filter(|_| matches!(self.state, State::Pending | State::Firing)));
+        let breach = Breach { over, ..breach };
         let fires = breach.dated.is_some() || breach.certain || self.breaches >= self.rule.hold;
         match self.state {
             State::Firing => self.since = graver.unwrap_or(self.since),

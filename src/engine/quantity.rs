@@ -59,6 +59,12 @@ pub fn counted(count: u64, one: &str) -> String {
     }
 }
 
+/// So many of a whole, with the words for one and for more: `1 of 6 nodes sees`, `2 of 6 nodes see`, `1 of 1 node sees`.
+pub fn counted_of(count: u64, all: u64, one: &str, (does, do_): (&str, &str)) -> String {
+    let number = show(count as f64, Unit::Count);
+    format!("{number} of {} {}", counted(all, one), if count == 1 { does } else { do_ })
+}
+
 /// One step of a scale: from this value upwards, divide by that and write the word.
 struct Step {
     from: f64,
@@ -153,6 +159,9 @@ mod tests {
         let words = [(1, "key"), (2, "key"), (0, "reply"), (1, "reply"), (3, "search"), (2, "address")];
         let said = words.map(|(count, one)| counted(count, one));
         assert_eq!(said, ["1 key", "2 keys", "0 replies", "1 reply", "3 searches", "2 addresses"]);
+        let said = [(1, 6), (2, 6), (1, 1), (0, 3)];
+        let said = said.map(|(count, all)| counted_of(count, all, "node", ("sees", "see")));
+        assert_eq!(said, ["1 of 6 nodes sees", "2 of 6 nodes see", "1 of 1 node sees", "0 of 3 nodes see"]);
     }
     use proptest::prelude::*;
 

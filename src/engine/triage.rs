@@ -184,7 +184,10 @@ fn next_step(
     };
     let suffering = suffering.is_some();
     let first = suspects.first();
-    let advice = first.and_then(advice);
+    let advice = match conclusion {
+        Conclusion::Guilty => first.and_then(advice_there),
+        _ => first.and_then(advice),
+    };
     let advice = advice.as_deref();
     if let Some(since) = scene.silent_since {
         let before = match (conclusion, advice) {
@@ -255,6 +258,15 @@ fn blind_spot<'u>(
         unknown.iter().filter(within).max_by_key(|row| !row.subject.is_component())
     });
     spent_in.next().or(unknown.first())
+}
+
+/// What to do about a suspect, and at which node, because most advice is about one and names none.
+fn advice_there(suspect: &Suspect) -> Option<String> {
+    let advice = advice(suspect)?;
+    Some(match suspect.subject.address() {
+        Some(address) => format!("{address}: {advice}"),
+        None => advice,
+    })
 }
 
 /// What to do about a suspect: where it explains a big key, the key is the handle, and its rule says how to take it.

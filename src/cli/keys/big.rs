@@ -161,7 +161,7 @@ fn free(heard: &[Heard], top: usize, out: &mut Layout) {
     }
 }
 
-/// The rows of a server's own count that are about big keys: `strings of 524 kB and more: 3`.
+/// The rows of a server's own count that are about big keys: `3 keys of 524 kB and more among the strings`.
 fn big_rows(sizes: &KeySizes) -> Vec<String> {
     let row = |(name, bins): &(headwater_engine::RemoteText, Vec<headwater_engine::reading::SizeBin>)| {
         let name = name.as_str();
@@ -177,7 +177,10 @@ fn big_rows(sizes: &KeySizes) -> Vec<String> {
             true => quantity::show(largest as f64, Unit::Bytes),
             false => format!("{largest} elements"),
         };
-        (keys > 0).then(|| format!("{keys} {what} of {shown} and more, the biggest of at least {largest}"))
+        (keys > 0).then(|| {
+            let keys = quantity::counted(keys, "key");
+            format!("{keys} of {shown} and more among the {what}, the biggest of at least {largest}")
+        })
     };
     sizes.rows.iter().filter_map(row).collect()
 }

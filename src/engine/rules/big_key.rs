@@ -177,7 +177,9 @@ fn scanned(key: &KeySize, at: Moment) -> BigKey {
 /// What is said where nothing names a big key: a scan's outcome, else what the server counts.
 fn none_named(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let scan = scene.world.keyspace().scan(shard, scene.now).map(|(_, scan)| scan);
-    let seen = scan.map(|scan| format!("{} of {} keys looked at, none is big", scan.scanned, scan.total));
+    let seen = scan.map(|scan| {
+        format!("{} of {} looked at, none is big", scan.scanned, counted_in_words(scan.total, "key"))
+    });
     if let Some((ScanState::Complete, seen)) = scan.map(|scan| &scan.state).zip(seen.clone()) {
         return Judgement::Clear(seen);
     }

@@ -30,15 +30,16 @@ pub struct Breach {
     /// Whether callers lose the time for it elsewhere, where they make up for what they did not get here: then little
     /// time spent here is no sign of innocence.
     pub elsewhere: bool,
-    /// What it is once it is over, where its sentence speaks of what was still to come.
+    /// What it is once it is over, where its sentence speaks of the present or of what was still to come. A later
+    /// breach of the same run that has none, because less of it is seen by then, leaves what was said.
     pub over: Option<Over>,
 }
 
 /// What a breach is once it is over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Over {
-    /// From this moment on it takes no second look to end.
-    pub at: Moment,
+    /// From this moment on it takes no second look to end; `None` where nobody knows beforehand.
+    pub at: Option<Moment>,
     /// What is said then.
     pub sentence: String,
 }
@@ -91,7 +92,13 @@ impl Breach {
 
     /// The same breach, which is over at this moment and says so.
     pub fn over(mut self, at: Moment, sentence: String) -> Self {
-        self.over = Some(Over { at, sentence });
+        self.over = Some(Over { at: Some(at), sentence });
+        self
+    }
+
+    /// The same breach, which says this once it has ended.
+    pub fn once_over(mut self, sentence: String) -> Self {
+        self.over = Some(Over { at: None, sentence });
         self
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::metric::REDIS_ANSWER_TIME;
+use crate::quantity::{counted, counted_of};
 use crate::reading::ClusterView;
 use crate::scene::Scene;
 use crate::slot::SLOTS;
@@ -34,7 +35,8 @@ pub(super) fn too_few(
     let (given, all) = primaries
         .fold((0_usize, 0_usize), |(given, all), node| (given + usize::from(seen.contains(node)), all + 1));
     (given * 2 < all).then(|| {
-        format!("{given} of the {all} primaries that answer give a view of the cluster: the others may see another")
+        let give = counted_of(given as u64, all as u64, "answering primary", ("gives", "give"));
+        format!("{give} a view of the cluster: the others may see another")
     })
 }
 
@@ -99,7 +101,7 @@ pub(super) fn shown(ranges: &[(u16, u16)]) -> String {
     let words = words.collect::<Vec<_>>().join(", ");
     match ranges.len().saturating_sub(3) {
         0 => words,
-        more => format!("{words} and {more} more ranges"),
+        more => format!("{words} and {}", counted(more as u64, "more range")),
     }
 }
 
@@ -122,7 +124,7 @@ mod tests {
     fn ranges_are_counted_shortened_and_held_against_each_other() {
         assert_eq!(count(&[(0, 0), (5, 9)]), 6);
         assert_eq!(shown(&[(0, 0), (5, 9)]), "0, 5-9");
-        assert_eq!(shown(&[(0, 0), (2, 2), (4, 4), (6, 6)]), "0, 2, 4 and 1 more ranges");
+        assert_eq!(shown(&[(0, 0), (2, 2), (4, 4), (6, 6)]), "0, 2, 4 and 1 more range");
         assert_eq!(common(&[(0, 10), (20, 30)], &[(5, 22)]), [(5, 10), (20, 22)]);
         assert_eq!(common(&[(0, 4)], &[(5, 9)]), []);
         assert_eq!(without(&[(0, 4), (5, 9)], &[0, 2, 3, 9]), [(1, 1), (4, 4), (5, 8)]);

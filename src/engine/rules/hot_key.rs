@@ -14,7 +14,7 @@ use super::big_key::{ID as BIG_KEY, TROUBLES};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::State;
 use crate::metric::Unit;
-use crate::quantity::show;
+use crate::quantity::{self, show};
 use crate::reading::KeyHeat;
 use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -210,7 +210,7 @@ fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<J
             format!(", {} among them", names.join(", "))
         }
     };
-    let keys = if slot.keys == 1 { "1 key".to_owned() } else { format!("{} keys", slot.keys) };
+    let keys = quantity::counted(slot.keys, "key");
     let mut breach = Breach::new(
         format!(
             "slot {} has {shown} of its {of} with {keys}{names}{counted}: which of them, {}",

@@ -4,7 +4,7 @@ use super::cluster_views::views;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
 use crate::metric::{REDIS_ANSWER_TIME, REDIS_LOADING, Unit};
-use crate::quantity::show;
+use crate::quantity::{counted, counted_of, show};
 use crate::reading::{ClusterView, FaultKind, NodeHealth};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
@@ -127,9 +127,15 @@ fn by_views(scene: &Scene<'_>, node: &Subject, health: Option<NodeHealth>) -> Op
     match (failed, suspecting) {
         _ if all == 0 => None,
         (0, 0) if health != Some(NodeHealth::Online) => None,
-        (0, 0) => Some(format!(", though the cluster says it is online ({all} of {all} nodes)")),
-        (0, some) => Some(format!(", and {some} of {all} nodes suspect it")),
-        (some, _) => Some(format!(", and the cluster says it has failed ({some} of {all} nodes)")),
+        (0, 0) => {
+            Some(format!(", though the cluster says it is online ({all} of {})", counted(all as u64, "node")))
+        }
+        (0, some) => {
+            Some(format!(", and {} it", counted_of(some as u64, all as u64, "node", ("suspects", "suspect"))))
+        }
+        (some, _) => {
+            Some(format!(", and the cluster says it has failed ({some} of {})", counted(all as u64, "node")))
+        }
     }
 }
 

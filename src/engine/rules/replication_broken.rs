@@ -8,7 +8,7 @@ use crate::metric::{
     REDIS_FULL_SYNCS, REDIS_MISSES, REDIS_REPLICA_BEHIND, REDIS_REPLICA_LAG, REDIS_REPLICAS,
     REDIS_REPLICATION_DOWN, REDIS_REPLICATION_LAG, REDIS_REPLICATION_UP, REDIS_SYNCING, Unit,
 };
-use crate::quantity::show;
+use crate::quantity::{counted, show};
 use crate::reading::NodeHealth;
 use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
@@ -86,8 +86,14 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         Some(seen) if seen.value <= 0.0 && replicas.is_empty() => {
             Judgement::Clear("it has no replica".to_owned())
         }
-        Some(seen) => Judgement::Clear(format!("{} of its replicas follow", show(seen.value, Unit::Count))),
-        None if links > 0 && links == replicas.len() => Judgement::Clear(format!("{links} replicas follow")),
+        Some(seen) => {
+            let follow = if seen.value == 1.0 { "follows" } else { "follow" };
+            Judgement::Clear(format!("{} of its replicas {follow}", show(seen.value, Unit::Count)))
+        }
+        None if links > 0 && links == replicas.len() => {
+            let follow = if links == 1 { "follows" } else { "follow" };
+            Judgement::Clear(format!("{} {follow}", counted(links as u64, "replica")))
+        }
         None if primary.is_some_and(|primary| scene.latest(primary, REDIS_REPLICATION_UP).is_some()) => {
             Judgement::Clear("it follows a primary that is not watched".to_owned())
         }
@@ -202,7 +208,7 @@ fn copies(scene: &Scene<'_>, shard: &Subject, primary: &Subject, limits: &Limits
     if count < limits.of("syncs") || count <= replicas {
         return None;
     }
-    let shown = show(count, Unit::Count);
+    let shown = counted(count as u64, "time");
     let numbers = vec![named_evidence(
         "whole copies to replicas in 10 min".to_owned(),
         Unit::Count,
@@ -212,12 +218,12 @@ fn copies(scene: &Scene<'_>, shard: &Subject, primary: &Subject, limits: &Limits
     )];
     let breach = Breach::new(
         format!(
-            "primary {} sent the whole data to replicas {shown} times in 10 min, for {} that follow: each copy costs a \
+            "primary {} sent the whole data to replicas {shown} in 10 min, for {} that follow: each copy costs a \
              fork and its link",
             address(primary),
             show(replicas, Unit::Count)
         ),
-        format!("#{} copied {shown} times", shard.shard_index().unwrap_or(0)),
+        format!("#{} copied {shown}", shard.shard_index().unwrap_or(0)),
         count / limits.of("syncs"),
         numbers,
     );
@@ -250,10 +256,10 @@ fn lost(scene: &Scene<'_>, shard: &Subject, primary: &Subject) -> Option<Breach>
     };
     let breach = Breach::new(
         format!(
-            "primary {} has {} of {} replicas{which}: there is less to take over",
+            "primary {} has {} of {}{which}: there is less to take over",
             address(primary),
             show(now.value, Unit::Count),
-            show(of, Unit::Count)
+            counted(of as u64, "replica")
         ),
         format!("#{} lost a replica", shard.shard_index().unwrap_or(0)),
         1.0,

@@ -19,6 +19,8 @@ pub(super) struct Rise {
     /// When it began to rise, of what is kept: the first point with a gain behind the last one of the span without, or
     /// that of the series; `None` where it rose already when its source was first seen.
     pub(super) began: Option<Moment>,
+    /// When it was last seen to rise.
+    pub(super) last: Moment,
 }
 
 /// The span in which a gain still speaks of the present.
@@ -40,20 +42,21 @@ pub(super) fn rise(
     let newest = points.latest().filter(|seen| seen.at >= scene.fresh_from(subject, metric))?;
     let usual = rhythm(scene, subject).as_secs_f64();
     let longest = scene.now.seconds_after(scene.stale_before_of(subject));
-    let (mut before, mut began, mut gained) = (None, None, 0.0);
+    let (mut before, mut began, mut last, mut gained) = (None, None, None, 0.0);
     for seen in points.since(scene.now - span) {
         // A hole is no time in which the total is known to have risen.
         let over = before.map_or(usual, |at| seen.at.seconds_after(at)).min(longest);
         before = Some(seen.at);
         if seen.value > 0.0 {
             began.get_or_insert(seen.at);
+            last = Some(seen.at);
             gained += seen.value * over;
         }
     }
-    let first = began?;
+    let (first, last) = (began?, last?);
     let lasted = newest.at.seconds_after(first) + usual;
     let began = began_behind(scene, subject, points, first);
-    Some(Rise { rate: Seen { value: gained / lasted, at: newest.at }, gained, began })
+    Some(Rise { rate: Seen { value: gained / lasted, at: newest.at }, gained, began, last })
 }
 
 /// When a total began to rise that did so at `first`, the first such point of a span; `None` where it did already when

@@ -6,7 +6,7 @@ use super::cluster_views::{count, is_clustered, moving, share, shown, too_few, v
 use super::rising::errors;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
 use crate::metric::Unit;
-use crate::quantity::show;
+use crate::quantity::{counted, counted_of, show};
 use crate::reading::{CLUSTER_IS_DOWN, ClusterView, NodeHealth};
 use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -55,6 +55,13 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
         return uncovered(&views, (at, view), refusals.as_ref());
     }
     if let Some(refusals) = refusals {
+        if let Some(last) = refusals.last.filter(|last| are_later(&views, *last)) {
+            return Judgement::Clear(format!(
+                "all {SLOTS} slots have an owner, as seen by {} since the last reply with CLUSTERDOWN at {}",
+                nodes(views.len()),
+                last.clock()
+            ));
+        }
         let breach = Breach::new(
             format!("{}, though no view shows slots without an owner now", refusals.said),
             "cluster down".to_owned(),
@@ -68,10 +75,9 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
         let few = failing.len() * 2 < views.len();
         let breach = Breach::new(
             format!(
-                "{} of {} nodes call the cluster's state fail, {} first, though every slot has an owner: they see no \
-                 majority of the primaries",
-                failing.len(),
-                views.len(),
+                "{} the cluster's state fail, {} first, though every slot has an owner: no majority of the primaries \
+                 is seen",
+                counted_of(failing.len() as u64, views.len() as u64, "node", ("calls", "call")),
                 view.node.address().unwrap_or("one")
             ),
             "cluster state fail".to_owned(),
@@ -91,7 +97,7 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
         return Judgement::Unknown(few);
     }
     let moves = moving(&views).map_or(String::new(), |moves| format!("; {moves}, which alone is no fault"));
-    Judgement::Clear(format!("all {SLOTS} slots have an owner, as {} nodes see it{moves}", views.len()))
+    Judgement::Clear(format!("all {SLOTS} slots have an owner, as seen by {}{moves}", nodes(views.len())))
 }
 
 fn uncovered(
@@ -109,7 +115,10 @@ fn uncovered(
     };
     let calm = match says_ok {
         0 => String::new(),
-        nodes => format!("; {nodes} of these call the state ok all the same"),
+        many => format!(
+            "; {many} of these {} the state ok all the same",
+            if many == 1 { "calls" } else { "call" }
+        ),
     };
     let refused = refusals.map_or(String::new(), |refusals| format!("; {}", refusals.said));
     let mut numbers = vec![named_evidence(
@@ -120,17 +129,18 @@ fn uncovered(
         None,
     )];
     numbers.extend(refusals.map(|refusals| refusals.evidence.clone()));
+    let (which, seen) = (
+        format!("{} ({}), {}", slot_words(slots), show(share(slots), Unit::Ratio), shown(&view.uncovered)),
+        format!("as seen by {seeing} of {}; {who}", nodes(views.len())),
+    );
+    let (is, was) = if slots == 1 { ("is", "was") } else { ("are", "were") };
     let breach = Breach::new(
-        format!(
-            "{slots} slots ({}), {}, are served by nobody, as {seeing} of {} nodes see it; {who}{calm}{refused}",
-            show(share(slots), Unit::Ratio),
-            shown(&view.uncovered),
-            views.len()
-        ),
+        format!("{which}, {is} served by nobody, {seen}{calm}{refused}"),
         format!("{} of the slots uncovered", show(share(slots), Unit::Ratio)),
         10.0,
         numbers,
     );
+    let breach = breach.once_over(format!("{which}, {was} served by nobody, {seen}{refused}"));
     let breach = match refusals {
         Some(refusals) => breach.begun(refusals.since),
         None => breach,
@@ -141,12 +151,27 @@ fn uncovered(
     breach.judged()
 }
 
+fn nodes(count: usize) -> String {
+    counted(count as u64, "node")
+}
+
+fn slot_words(slots: u32) -> String {
+    counted(u64::from(slots), "slot")
+}
+
 /// Nodes that answer nothing because they hold the cluster for failed.
 struct Refusals {
     said: String,
     /// `None` where that was before anybody looked.
     since: Option<Moment>,
+    /// The last one that was seen, where that is past.
+    last: Option<Moment>,
     evidence: Evidence,
+}
+
+/// Whether every node was asked for its view after this moment: then what it says of the slots is newer.
+fn are_later(views: &[&(Moment, Arc<ClusterView>)], last: Moment) -> bool {
+    !views.is_empty() && views.iter().all(|(at, _)| *at > last)
 }
 
 fn refusals(scene: &Scene<'_>, cluster: &Subject) -> Option<Refusals> {
@@ -164,11 +189,12 @@ fn refusals(scene: &Scene<'_>, cluster: &Subject) -> Option<Refusals> {
     if let Some((node, rise)) = worst {
         return Some(Refusals {
             said: format!(
-                "{} replies with CLUSTERDOWN lately at {}",
-                show(rise.gained.max(1.0).round(), Unit::Count),
+                "{} with CLUSTERDOWN lately at {}",
+                counted(rise.gained.max(1.0).round() as u64, "reply"),
                 node.address().unwrap_or("a node")
             ),
             since: rise.began,
+            last: Some(rise.last),
             evidence: named_evidence(
                 "redis.errors CLUSTERDOWN".to_owned(),
                 Unit::PerSecond,
@@ -182,6 +208,7 @@ fn refusals(scene: &Scene<'_>, cluster: &Subject) -> Option<Refusals> {
     Some(Refusals {
         said: format!("Headwater too was answered CLUSTERDOWN by {}", node.address().unwrap_or("a node")),
         since,
+        last: None,
         evidence: nodes_failing(1, scene.now),
     })
 }
@@ -215,7 +242,8 @@ fn without_views(scene: &Scene<'_>, cluster: &Subject) -> Judgement {
     let who = if failed.is_empty() { String::new() } else { format!("; failed: {}", failed.join(", ")) };
     Breach::new(
         format!(
-            "{slots} slots ({}) are served by nobody, by the shape of the cluster{who}",
+            "{} ({}) without a node that serves, by the shape of the cluster{who}",
+            slot_words(slots),
             show(share(slots), Unit::Ratio)
         ),
         format!("{} of the slots uncovered", show(share(slots), Unit::Ratio)),

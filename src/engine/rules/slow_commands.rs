@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
-use crate::quantity::show;
+use crate::quantity::{self, show};
 use crate::reading::{FaultKind, RUNS_A_SCRIPT, SlowCommand};
 use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -68,7 +68,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     if count as f64 <= limits.of("entries") {
         return Judgement::Clear(format!(
-            "{count} entries of at least {} in 10 min (the log sees execution alone)",
+            "{} of at least {} in 10 min (the log sees execution alone)",
+            quantity::counted(count as u64, "entry"),
             show(limits.of("took"), Unit::Seconds)
         ));
     }
@@ -78,7 +79,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     keys.sort_by_key(|(key, times)| (std::cmp::Reverse(*times), key.clone()));
     let mut breach = Breach::new(
         format!(
-            "{count} commands of at least {} in 10 min at {}, the longest {}",
+            "{} of at least {} in 10 min at {}, the longest {}",
+            quantity::counted(count as u64, "command"),
             show(limits.of("took"), Unit::Seconds),
             node.address().unwrap_or("its node"),
             show(longest.as_secs_f64(), Unit::Seconds)
@@ -101,7 +103,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             slot: whole(&key).then(|| slot_of(key.as_str().as_bytes())),
             bytes: None,
             shard: shard.clone(),
-            what: format!("{times} slow commands"),
+            what: quantity::counted(times as u64, "slow command"),
             key,
         })
         .collect();

@@ -8,7 +8,7 @@ use super::cluster_views::{
 };
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Watches};
 use crate::metric::Unit;
-use crate::quantity::show;
+use crate::quantity::{counted, counted_of, show};
 use crate::reading::ClusterView;
 use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -54,7 +54,8 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
         return Judgement::Clear("it has one node, which agrees with itself".to_owned());
     }
     if views.len() < 2 {
-        return Judgement::Unknown(format!("{} of its nodes give a view that still holds", views.len()));
+        let give = if views.len() == 1 { "gives" } else { "give" };
+        return Judgement::Unknown(format!("{} of its nodes {give} a view that still holds", views.len()));
     }
     if let Some(breach) = two_owners(&views, &slots_on_the_move(&views)) {
         return breach.judged();
@@ -72,8 +73,9 @@ fn judge(scene: &Scene<'_>, cluster: &Subject, _: &Limits<'_>) -> Judgement {
             let known = views.first().map_or(0, |(_, view)| view.known);
             let moves = moves.map_or(String::new(), |moves| format!("; {moves}"));
             Judgement::Clear(format!(
-                "{} nodes agree on the owner of every slot, and know {known} nodes{moves}",
-                views.len()
+                "{} agree on the owner of every slot, and know {}{moves}",
+                counted(views.len() as u64, "node"),
+                counted(known, "node")
             ))
         }
     }
@@ -94,16 +96,16 @@ fn two_owners(views: &[&View], on_the_move: &[u16]) -> Option<Breach> {
         {
             let both = common(&own(other), &own(view));
             let [one, two] = [other, view].map(|view| view.node.address().unwrap_or("a node"));
-            let slots = count(&both);
+            let slots = counted(u64::from(count(&both)), "slot");
             return Some(Breach::new(
                 format!(
-                    "{one} and {two} both say that they own {slots} slots, {}: writes go two ways, and those of one \
+                    "{one} and {two} both say that they own {slots}, {}: writes go two ways, and those of one \
                      of them will be lost",
                     shown(&both)
                 ),
-                format!("{slots} slots with two owners"),
+                format!("{slots} with two owners"),
                 10.0,
-                vec![number("slots with two owners", f64::from(slots), 0.0, views)],
+                vec![number("slots with two owners", f64::from(count(&both)), 0.0, views)],
             ));
         }
         if reaches.is_none_or(|(before, _)| range.1 > before.1) {
@@ -119,13 +121,11 @@ fn other_owners(views: &[&View]) -> Option<Breach> {
     Some(
         Breach::new(
             format!(
-                "{} of {} nodes give slots other owners than most do: {}; clients that ask them are sent to the wrong \
-                 node",
-                apart.len(),
-                views.len(),
+                "{} slots other owners than most do: {}; clients that ask there are sent to the wrong node",
+                counted_of(apart.len() as u64, views.len() as u64, "node", ("gives", "give")),
                 names(&apart)
             ),
-            format!("{} nodes see other owners", apart.len()),
+            format!("other owners seen by {}", counted(apart.len() as u64, "node")),
             2.0,
             vec![number("nodes that see other owners", apart.len() as f64, 0.0, views)],
         )
@@ -142,12 +142,11 @@ fn knows_less(views: &[&View]) -> Option<Breach> {
     if let Some(least) = few.iter().map(|view| view.known).min() {
         return Some(lesser(
             format!(
-                "{} of {} nodes know fewer nodes: {} knows {least} of {most}",
-                few.len(),
-                views.len(),
+                "{} fewer nodes: {}: {least} of {most}",
+                counted_of(few.len() as u64, views.len() as u64, "node", ("knows", "know")),
                 names(&few)
             ),
-            format!("{} nodes know fewer", few.len()),
+            format!("{} with fewer nodes", counted(few.len() as u64, "view")),
             number("nodes that are known least", least as f64, most as f64, views),
         ));
     }
@@ -157,12 +156,11 @@ fn knows_less(views: &[&View]) -> Option<Breach> {
     let oldest = old.iter().map(|view| view.epoch).min()?;
     Some(lesser(
         format!(
-            "{} of {} nodes are at an older epoch: {} at {oldest}, the newest is {newest}",
-            old.len(),
-            views.len(),
+            "{} at an older epoch: {} at {oldest}, the newest is {newest}",
+            counted_of(old.len() as u64, views.len() as u64, "node", ("is", "are")),
             names(&old)
         ),
-        format!("{} nodes at an older epoch", old.len()),
+        format!("{} at an older epoch", counted(old.len() as u64, "node")),
         number("oldest epoch", oldest as f64, newest as f64, views),
     ))
 }

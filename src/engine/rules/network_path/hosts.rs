@@ -7,7 +7,7 @@ use super::RULE;
 use crate::baseline::Baseline;
 use crate::metric::{REDIS_ANSWER_TIME, REDIS_NET_IN, REDIS_NET_OUT, Unit};
 use crate::peers::median;
-use crate::quantity::show;
+use crate::quantity::{counted, counted_of, show};
 use crate::report::{BaselineFrom, Confidence};
 use crate::rules::{Breach, Judgement, Limits};
 use crate::scene::{Scene, evidence, named_evidence};
@@ -64,7 +64,8 @@ pub(super) fn judge_hosts(
         }
         if own.len() < nodes.len() {
             let silent = nodes.len() - own.len();
-            unseen = Some(format!("{silent} of {} nodes at {host} give no time to answer", nodes.len()));
+            let give = counted_of(silent as u64, nodes.len() as u64, "node", ("gives", "give"));
+            unseen = Some(format!("{give} no time to answer at {host}"));
             continue;
         }
         let bytes_words = match link {
@@ -74,8 +75,8 @@ pub(super) fn judge_hosts(
         let peers = Baseline::new(elsewhere, BaselineFrom::Peers);
         return Breach::new(
             format!(
-                "all {} nodes at {host} take {} and more to answer, those elsewhere {}; {bytes_words}",
-                own.len(),
+                "all {} at {host} take {} and more to answer, those elsewhere {}; {bytes_words}",
+                counted(own.len() as u64, "node"),
                 show(least.value, Unit::Seconds),
                 show(elsewhere, Unit::Seconds)
             ),

@@ -123,6 +123,7 @@ impl Pool {
                 gained: all.gained + one.gained,
                 // `None` is less than any: what one was first seen with began before all.
                 began: all.began.min(one.began),
+                last: all.last.max(one.last),
             }),
             (one, other) => one.or(other),
         };
