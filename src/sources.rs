@@ -6,6 +6,7 @@
 
 pub mod calls;
 pub mod changes;
+pub mod client_certificate;
 mod dial;
 pub mod logs;
 mod manners;

@@ -159,6 +159,10 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:4: 'client_cert_file' = 'Cargo.toml' needs its key: write client_key_file beside it".to_owned(),
         ),
         (
+            "[[metrics]]\nurl = \"https://10.0.0.5/metrics\"\nclient_key_file = \"Cargo.toml\"\n",
+            "hw.toml:3: 'client_key_file' = 'Cargo.toml' needs its certificate: write client_cert_file beside it".to_owned(),
+        ),
+        (
             &format!("{redis}address_map = {{ \"*\" = \"127.0.0.1:7001\" }}\n"),
             "hw.toml:4: '127.0.0.1:7001' is not a host: write \"*\" = \"HOST\", each announced port is dialled there"
                 .to_owned(),

@@ -8,11 +8,15 @@ use std::process::Command;
 use std::sync::Arc;
 
 use headwater::sources::Source;
+use headwater::sources::client_certificate::ClientCertificate;
 use headwater::sources::metrics::{MetricsSource, MetricsSpec};
 use headwater_engine::reading::{FaultKind, Reading};
+use headwater_test_support::certificates::Authority as Authorities;
 use headwater_test_support::http::{Server, answer};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
 
 const PAGE: &str = "# TYPE queue_depth gauge\nqueue_depth 7\n";
 
@@ -48,6 +52,11 @@ fn serve(authority: &Authority, name: &str, years: Range<i32>) -> SocketAddr {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("key and certificate belong together");
+    serve_by(config)
+}
+
+/// Serves [`PAGE`] over TLS in this way.
+fn serve_by(config: rustls::ServerConfig) -> SocketAddr {
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
     let address = listener.local_addr().expect("a bound socket has an address");
@@ -159,4 +168,58 @@ async fn a_host_without_authorities_can_read_plain_pages() {
     );
     let reading = ask(&format!("https://{}/metrics", serve(&authority(), "127.0.0.1", VALID)), None).await;
     assert!(tls_fault(&reading).contains("set ca_file"));
+}
+
+/// Serves [`PAGE`] over TLS to those alone whose certificate the authority has signed.
+fn serve_to_known(authority: &Authorities) -> SocketAddr {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority.path("ca.pem")).expect("a certificate")).expect("a CA");
+    let known = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let chain = vec![CertificateDer::from_pem_file(authority.path("server.pem")).expect("a certificate")];
+    let key = PrivateKeyDer::from_pem_file(authority.path("server.key")).expect("a key");
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider knows TLS 1.2 and 1.3")
+        .with_client_cert_verifier(known.build().expect("there is an authority"))
+        .with_single_cert(chain, key)
+        .expect("key and certificate belong together");
+    serve_by(config)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_asks_who_we_are_is_shown_our_certificate_and_says_what_is_wrong_with_it() {
+    let (authority, stranger) = (Authorities::new(), Authorities::new());
+    authority.sign("server", &["127.0.0.1"]);
+    authority.sign("headwater", &["headwater"]);
+    authority.sign("other", &["headwater"]);
+    stranger.sign("headwater", &["headwater"]);
+    let url = format!("https://{}/metrics", serve_to_known(&authority));
+    let spec = |of: Option<(&Authorities, &str, &str)>| {
+        let mut spec = MetricsSpec::new(&url);
+        spec.ca_file = Some(authority.path("ca.pem"));
+        spec.client =
+            of.map(|(of, cert, key)| ClientCertificate { cert_file: of.path(cert), key_file: of.path(key) });
+        spec
+    };
+    let ask = async |spec: MetricsSpec| MetricsSource::new(&spec).expect("the spec is right").ask().await;
+    let reading = ask(spec(Some((&authority, "headwater.pem", "headwater.key")))).await;
+    assert!(has_page(&reading), "{:?}", reading.faults);
+    let reading = ask(spec(None)).await;
+    let message = tls_fault(&reading);
+    assert!(message.contains("wants a client certificate and got none: set client_cert_file"), "{message}");
+    let reading = ask(spec(Some((&stranger, "headwater.pem", "headwater.key")))).await;
+    let message = tls_fault(&reading);
+    assert!(
+        message.contains("does not accept our client certificate") && message.contains("headwater.pem"),
+        "{message}"
+    );
+    for (cert, key, words) in [
+        ("headwater.pem", "other.key", "does not belong to client_cert_file"),
+        ("absent.pem", "headwater.key", "cannot read client_cert_file"),
+        ("headwater.pem", "headwater.pem", "holds no private key"),
+    ] {
+        let error = MetricsSource::new(&spec(Some((&authority, cert, key)))).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use secrecy::SecretString;
 
 use super::output::Failure;
 use crate::config::{Config, TargetOptions, default_config_file, from_targets};
-use crate::sources::redis::ClientCertificate;
+use crate::sources::client_certificate::ClientCertificate;
 
 /// The arguments that name targets.
 #[derive(Clone, Debug, Args)]
@@ -48,7 +48,7 @@ pub(super) struct AccessArgs {
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 
-    /// The certificate (PEM) to show to bare Redis targets that ask for one
+    /// The certificate (PEM) to show to bare targets that ask for one
     #[arg(long, value_name = "FILE", requires = "client_key")]
     client_cert: Option<PathBuf>,
 
@@ -121,11 +121,7 @@ impl AccessArgs {
                 "--sentinel-password-file",
                 "sentinel_password_file = \"FILE\" in its [[redis]] table",
             ),
-            (
-                self.client_cert.is_some(),
-                "--client-cert",
-                "client_cert_file = \"FILE\" in its [[redis]] table",
-            ),
+            (self.client_cert.is_some(), "--client-cert", "client_cert_file = \"FILE\" in its table"),
             (self.server_name.is_some(), "--server-name", "server_name = \"NAME\" in its [[redis]] table"),
             (
                 !self.address_map.is_empty(),

@@ -129,6 +129,14 @@ pub(super) struct MetricsTable {
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(super) ca_file: Option<String>,
 
+    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
+    #[schemars(example = &"/etc/ssl/headwater.pem")]
+    pub(super) client_cert_file: Option<String>,
+
+    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+    #[schemars(example = &"/etc/ssl/headwater.key")]
+    pub(super) client_key_file: Option<String>,
+
     /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
     #[schemars(example = &"none")]
     pub(super) proxy: Option<String>,

@@ -6,6 +6,7 @@ use secrecy::SecretString;
 
 use super::place::Document;
 use super::resolve::{readable_file, secret};
+use crate::sources::client_certificate::ClientCertificate;
 
 /// A bearer token, the file it came from, and the file of an authority.
 pub(super) type HttpAccess = (Option<SecretString>, Option<PathBuf>, Option<PathBuf>);
@@ -23,4 +24,28 @@ pub(super) fn http_access<'h>(
     );
     let ca_file = readable_file(ca_file.as_deref(), &here("ca_file"), document);
     (bearer, bearer_file.as_ref().map(PathBuf::from), ca_file)
+}
+
+/// Reads `client_cert_file` and `client_key_file`, in this order, of which neither is worth anything alone; `here` says
+/// where a key stands.
+pub(super) fn client_certificate<'h>(
+    [cert_file, key_file]: [&Option<String>; 2],
+    here: impl Fn(&'static str) -> [&'h str; 3],
+    document: &mut Document<'_>,
+) -> Option<ClientCertificate> {
+    let cert_file = readable_file(cert_file.as_deref(), &here("client_cert_file"), document);
+    let key_file = readable_file(key_file.as_deref(), &here("client_key_file"), document);
+    match (cert_file, key_file) {
+        (Some(cert_file), Some(key_file)) => Some(ClientCertificate { cert_file, key_file }),
+        (Some(_), None) => {
+            document.wrong(&here("client_cert_file"), "needs its key: write client_key_file beside it");
+            None
+        }
+        (None, Some(_)) => {
+            document
+                .wrong(&here("client_key_file"), "needs its certificate: write client_cert_file beside it");
+            None
+        }
+        (None, None) => None,
+    }
 }

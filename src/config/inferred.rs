@@ -12,9 +12,10 @@ use super::place::ConfigError;
 use super::reach::mapping;
 use super::resolve::{Components, bare_subject};
 use super::target::{REDIS_SCHEMES, RedisAddress, metrics_place, read_proxy, without_secrets};
+use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::prometheus::PrometheusSpec;
-use crate::sources::redis::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
+use crate::sources::redis::{RedisSpec, SentinelSpec, TlsSpec};
 
 /// What applies to all bare targets.
 #[derive(Debug, Default)]
@@ -33,7 +34,7 @@ pub struct TargetOptions {
     pub ca_file: Option<PathBuf>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// What is shown to Redis servers that ask for a certificate.
+    /// What is shown to servers that ask for a certificate.
     pub client: Option<ClientCertificate>,
     /// Another name that certificates of Redis servers may be for.
     pub server_name: Option<String>,
@@ -97,6 +98,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
                 let mut spec = MetricsSpec::new(target);
                 spec.bearer.clone_from(&options.bearer);
                 spec.ca_file.clone_from(&options.ca_file);
+                spec.client.clone_from(&options.client);
                 spec.proxy.clone_from(&proxy);
                 let subject = bare_subject(Kind::Service, &metrics_place(target).map_err(complain)?);
                 components.entry(&subject).has_source = true;
@@ -114,6 +116,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
                 let mut spec = PrometheusSpec::new(url);
                 spec.server.bearer.clone_from(&options.bearer);
                 spec.server.ca_file.clone_from(&options.ca_file);
+                spec.server.client.clone_from(&options.client);
                 spec.server.proxy.clone_from(&proxy);
                 prometheus.push(spec);
                 file.prometheus.push(PrometheusTable {

@@ -7,7 +7,7 @@ use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
 
 use super::file::PrometheusTable;
-use super::http_access::http_access;
+use super::http_access::{client_certificate, http_access};
 use super::place::Document;
 use super::resolve::{Components, bare_subject, component_subject, secret};
 use super::target::metrics_place;
@@ -92,6 +92,7 @@ fn spec(
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
     (server.bearer, server.bearer_file, server.ca_file) =
         http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
+    server.client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
     server.username.clone_from(&table.username);
     server.password = secret(
         (table.password_env.as_deref(), &here("password_env")),

@@ -3,12 +3,13 @@
 use headwater_engine::{Kind, Subject};
 
 use super::file::{LinkScope, RedisTable};
+use super::http_access::client_certificate;
 use super::place::Document;
 use super::reach::{is_server_name, mapping};
 use super::resolve::{Components, is_plain_name, readable_file, secret};
 use super::target::RedisAddress;
 use crate::sources::proxy::ProxySpec;
-use crate::sources::redis::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
+use crate::sources::redis::{RedisSpec, SentinelSpec, TlsSpec};
 
 /// The target that a table names; what is wrong with it is complained of at its place.
 pub(super) fn resolve(
@@ -147,21 +148,7 @@ fn tls(table: &RedisTable, index: &str, is_used: bool, document: &mut Document<'
         }
         return None;
     }
-    let cert_file = readable_file(table.client_cert_file.as_deref(), &here("client_cert_file"), document);
-    let key_file = readable_file(table.client_key_file.as_deref(), &here("client_key_file"), document);
-    let client = match (cert_file, key_file) {
-        (Some(cert_file), Some(key_file)) => Some(ClientCertificate { cert_file, key_file }),
-        (Some(_), None) => {
-            document.wrong(&here("client_cert_file"), "needs its key: write client_key_file beside it");
-            None
-        }
-        (None, Some(_)) => {
-            document
-                .wrong(&here("client_key_file"), "needs its certificate: write client_cert_file beside it");
-            None
-        }
-        (None, None) => None,
-    };
+    let client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
     if table.server_name.as_deref().is_some_and(|name| !is_server_name(name)) {
         document
             .wrong(&here("server_name"), "is not a host name: write for example 'features.redis.example'");

@@ -26,6 +26,7 @@ use self::dialect::{Dialects, SubjectRole};
 use self::fetch::{Address, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 pub(in crate::sources) use self::reader::PageReader;
+use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
 
@@ -52,6 +53,8 @@ pub struct MetricsSpec {
     pub password: Option<SecretString>,
     /// The PEM file of the authority that signed the endpoint's certificate; the system's otherwise.
     pub ca_file: Option<PathBuf>,
+    /// What is shown to a server that asks who we are.
+    pub client: Option<ClientCertificate>,
     /// The proxy that it is asked through.
     pub proxy: Option<ProxySpec>,
 }
@@ -81,6 +84,9 @@ pub enum MetricsSpecError {
         /// Why.
         reason: RemoteText,
     },
+    /// The certificate that we should show cannot be used.
+    #[error("{0}")]
+    ClientCertificate(RemoteText),
     /// The token cannot be sent.
     #[error(
         "the bearer token holds a character that HTTP cannot send: check its file for line ends in between"
@@ -100,6 +106,7 @@ impl fmt::Debug for MetricsSpec {
             .field("bearer_file", &self.bearer_file)
             .field("username", &self.username)
             .field("ca_file", &self.ca_file)
+            .field("client", &self.client)
             .field("proxy", &self.proxy)
             .finish_non_exhaustive()
     }
@@ -117,6 +124,7 @@ impl MetricsSpec {
             username: None,
             password: None,
             ca_file: None,
+            client: None,
             proxy: None,
         }
     }

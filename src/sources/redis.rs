@@ -45,7 +45,7 @@ pub use hot::{KEEP as MOST_HOT_KEYS, LONGEST_MONITOR, SearchBudget};
 pub use placement::{Placement, Relation, place, relation};
 pub use probe::{ProbeStep, probe};
 pub use scan::{ScanBudget, ScanHandle};
-pub use spec::{ClientCertificate, RedisSpec, SentinelSpec, TlsSpec};
+pub use spec::{RedisSpec, SentinelSpec, TlsSpec};
 
 use super::Outlet;
 use discovery::{Found, Target};

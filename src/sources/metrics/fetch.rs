@@ -19,6 +19,7 @@ pub(super) use address::without_user;
 use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
 use crate::sources::LONGEST_WAIT;
+use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::{self, ProxySpec};
 use crate::tls;
 
@@ -55,6 +56,8 @@ pub struct Fetcher {
     /// User and password, where they are asked for instead of a token.
     user: Option<(String, SecretString)>,
     proxy: Option<ProxySpec>,
+    /// The file of the certificate that is shown to servers.
+    shows: Option<PathBuf>,
 }
 
 impl Fetcher {
@@ -70,10 +73,13 @@ impl Fetcher {
             .transpose()?;
         let authorities = spec.ca_file.as_deref().map(authorities).transpose()?;
         let proxy = spec.proxy.as_ref().map(by).transpose()?;
+        let identity = spec.client.as_ref().map(ClientCertificate::identity).transpose();
+        let identity = identity.map_err(|why| MetricsSpecError::ClientCertificate(RemoteText::new(&why)))?;
         let builder = || {
             // A proxy that only the environment names would be used even for this machine itself.
             let plain = Client::builder().no_proxy();
             let client = proxy.iter().cloned().fold(plain, ClientBuilder::proxy);
+            let client = identity.iter().cloned().fold(client, ClientBuilder::identity);
             client
                 .timeout(LONGEST_WAIT)
                 .redirect(same_host_only())
@@ -97,6 +103,7 @@ impl Fetcher {
             bearer_file: spec.bearer_file.clone(),
             user: spec.username.clone().map(|user| (user, spec.password.clone().unwrap_or_default())),
             proxy: spec.proxy.clone(),
+            shows: spec.client.as_ref().map(|client| client.cert_file.clone()),
         })
     }
 
@@ -147,7 +154,9 @@ impl Fetcher {
                     Some(proxy) => refused_by(proxy, address).await,
                     None => None,
                 };
-                return Err(refused.unwrap_or_else(|| failure::of_request(address, &error)));
+                return Err(
+                    refused.unwrap_or_else(|| failure::of_request(address, self.shows.as_deref(), &error))
+                );
             }
         };
         if response.status() != StatusCode::OK {
@@ -177,7 +186,9 @@ impl Fetcher {
                 Ok(Some(chunk)) if bytes.len() + chunk.len() > LONGEST_PAGE => return Err(too_long(address)),
                 Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
                 Ok(None) => break,
-                Err(error) => return Err(failure::of_body(address, &error, bytes.len())),
+                Err(error) => {
+                    return Err(failure::of_body(address, self.shows.as_deref(), &error, bytes.len()));
+                }
             }
         }
         let is_openmetrics = kind.starts_with("application/openmetrics-text");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use headwater_engine::Subject;
 use secrecy::SecretString;
 
+use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::ProxySpec;
 
 /// How to reach one Redis or Valkey deployment.
@@ -62,15 +63,6 @@ pub struct TlsSpec {
     pub client: Option<ClientCertificate>,
     /// Another name that certificates may be for, beside each node's own.
     pub server_name: Option<String>,
-}
-
-/// The certificate of a client, in PEM files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientCertificate {
-    /// The certificate, and those that lead from it to its authority.
-    pub cert_file: PathBuf,
-    /// Its private key.
-    pub key_file: PathBuf,
 }
 
 impl RedisSpec {

@@ -8,12 +8,12 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
 use super::connection::Dial;
-use super::spec::{ClientCertificate, TlsSpec};
+use super::spec::TlsSpec;
 use super::trouble::Trouble;
 use crate::sources::tls_words::{self, Certificate, Peer};
 
@@ -54,20 +54,10 @@ impl Tls {
         let config = match &spec.client {
             None => config.with_no_client_auth(),
             Some(client) => {
-                let (chain, key) = identity(client)?;
-                config.with_client_auth_cert(chain, key).map_err(|error| {
-                    let (cert, key) = (client.cert_file.display(), client.key_file.display());
-                    let message = match error {
-                        rustls::Error::InconsistentKeys(_) => {
-                            format!("client_key_file '{key}' does not belong to client_cert_file '{cert}': give its own key")
-                        }
-                        other => format!(
-                            "client_cert_file '{cert}' and client_key_file '{key}' cannot be used ({other}): give a PEM \
-                             certificate and its private key"
-                        ),
-                    };
-                    tls_trouble(message)
-                })?
+                let (chain, key) = client.read().map_err(tls_trouble)?;
+                config
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|error| tls_trouble(client.unusable(&error)))?
             }
         };
         Ok(Self {
@@ -109,28 +99,6 @@ fn server_name(name: &str) -> Result<ServerName<'static>, Trouble> {
 /// One that accepts anyone, to find out whether a port speaks TLS at all; nothing is sent over it.
 pub(super) fn any() -> Option<Tls> {
     Tls::of(&TlsSpec { insecure: true, ..TlsSpec::default() }).ok()
-}
-
-/// The client's certificate with those that lead to its authority, and its key.
-fn identity(
-    client: &ClientCertificate,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Trouble> {
-    let (cert, key) = (client.cert_file.display(), client.key_file.display());
-    let chain = CertificateDer::pem_file_iter(&client.cert_file)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| {
-            tls_trouble(format!("cannot read client_cert_file '{cert}': {error}; give a PEM file"))
-        })?;
-    if chain.is_empty() {
-        return Err(tls_trouble(format!("client_cert_file '{cert}' holds no certificate: give a PEM file")));
-    }
-    // The error of the reader may quote what it could not read, which may be the key.
-    let key = PrivateKeyDer::from_pem_file(&client.key_file).map_err(|_| {
-        tls_trouble(format!(
-            "client_key_file '{key}' cannot be read or holds no private key: give an unencrypted PEM file that we may read"
-        ))
-    })?;
-    Ok((chain, key))
 }
 
 fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {

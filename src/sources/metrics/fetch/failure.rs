@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
@@ -9,10 +10,10 @@ use headwater_engine::reading::{Fault, FaultKind};
 use super::{Address, fault};
 use crate::sources::tls_words::{self, Certificate, Peer};
 
-/// Why no answer came.
-pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
+/// Why no answer came; `shows` is the file of the certificate that we show.
+pub(super) fn of_request(address: &Address, shows: Option<&Path>, error: &reqwest::Error) -> Fault {
     let (kind, message) = if let Some(tls) = cause::<rustls::Error>(error) {
-        (FaultKind::Tls, of_tls(address, tls))
+        (FaultKind::Tls, of_tls(address, shows, tls))
     } else if error.is_timeout() {
         let doubt = if address.is_tls() { ", does it speak TLS," } else { "" };
         let message = format!(
@@ -37,7 +38,15 @@ pub(super) fn of_request(address: &Address, error: &reqwest::Error) -> Fault {
 }
 
 /// Why an answer broke off after `received` bytes.
-pub(super) fn of_body(address: &Address, error: &reqwest::Error, received: usize) -> Fault {
+pub(super) fn of_body(
+    address: &Address,
+    shows: Option<&Path>,
+    error: &reqwest::Error,
+    received: usize,
+) -> Fault {
+    if let Some(tls) = cause::<rustls::Error>(error).filter(|_| received == 0) {
+        return fault(FaultKind::Tls, of_tls(address, shows, tls));
+    }
     if error.is_timeout() {
         let message = format!(
             "{address} was still sending after 10 s ({received} bytes so far): is it a stream? Point at the metrics \
@@ -95,12 +104,14 @@ fn of_socket(address: &Address, error: &reqwest::Error) -> (FaultKind, String) {
     (FaultKind::Unreachable, message)
 }
 
-fn of_tls(address: &Address, error: &rustls::Error) -> String {
+fn of_tls(address: &Address, shows: Option<&Path>, error: &rustls::Error) -> String {
+    const NONE: &str = "set client_cert_file and client_key_file, or where its table has no such keys, put a proxy \
+                        before it that has one";
     let peer = Peer {
         address,
         name: address.url().host_str().unwrap_or(""),
         name_fix: "write the name that it was made for in the url",
-        certificate: Certificate::None("put a proxy before it that has one, because pages are asked without"),
+        certificate: shows.map_or(Certificate::None(NONE), Certificate::Shown),
     };
     tls_words::explain(&peer, error)
         .unwrap_or_else(|| format!("{address} does not speak TLS: if it serves plain HTTP, write http://"))
