@@ -42,6 +42,25 @@ fn a_slow_service_is_accused_of_its_own_code() {
 }
 
 #[test]
+fn a_herd_of_keys_is_accused_by_its_shard() {
+    let (subject, rule) = first_suspect("expiry-herd").expect("somebody is accused");
+    assert!(subject.starts_with("redis/features#"), "{subject}");
+    assert_eq!(rule, "expiry-herd");
+}
+
+#[test]
+fn commands_over_several_slots_are_accused_on_the_whole_deployment() {
+    let accused = ("redis/features".to_owned(), "cross-slot".to_owned());
+    assert_eq!(first_suspect("cross-slot"), Some(accused));
+}
+
+#[test]
+fn a_pool_without_connections_is_accused_by_the_service_that_has_it() {
+    let accused = ("service/ranker".to_owned(), "pool-starved".to_owned());
+    assert_eq!(first_suspect("pool-starved"), Some(accused));
+}
+
+#[test]
 fn a_healthy_deployment_accuses_nobody() {
     assert_eq!(first_suspect("healthy"), None);
 }

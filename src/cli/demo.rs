@@ -148,4 +148,7 @@ static RECORDINGS: &[(&str, &[u8])] = &[
     ("healthy", include_bytes!("../../assets/recordings/healthy.hwr")),
     ("hot-shard", include_bytes!("../../assets/recordings/hot-shard.hwr")),
     ("slow-ranker", include_bytes!("../../assets/recordings/slow-ranker.hwr")),
+    ("expiry-herd", include_bytes!("../../assets/recordings/expiry-herd.hwr")),
+    ("cross-slot", include_bytes!("../../assets/recordings/cross-slot.hwr")),
+    ("pool-starved", include_bytes!("../../assets/recordings/pool-starved.hwr")),
 ];
