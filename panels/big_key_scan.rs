@@ -45,12 +45,12 @@ pub(crate) fn past_words(view: &View<'_>, what: &str) -> Option<String> {
 
 /// Whether a search of a shard for hot keys goes on.
 fn is_searched(snapshot: &Snapshot, shard: &Subject) -> bool {
-    snapshot.searches.iter().any(|search| search.shard == *shard && !search.state.has_ended())
+    snapshot.searches.iter().any(|(_, search)| search.shard == *shard && !search.state.has_ended())
 }
 
 /// The scan of a shard.
 pub(crate) fn scan_of<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
-    snapshot.scans.iter().find(|scan| scan.shard == *shard)
+    snapshot.scans.iter().map(|(_, scan)| scan).find(|scan| scan.shard == *shard)
 }
 
 /// Asks, with what the scan costs.
@@ -87,8 +87,7 @@ fn ask(snapshot: &Snapshot, shard: &Subject) -> Outcome {
 
 /// The scan of a shard that was ended early and can be gone on with.
 fn stopped<'a>(snapshot: &'a Snapshot, shard: &Subject) -> Option<&'a Scan> {
-    let mut all = snapshot.scans.iter().zip(&snapshot.scanned_at);
-    let (scan, at) = all.find(|(scan, _)| scan.shard == *shard)?;
+    let (at, scan) = snapshot.scans.iter().find(|(_, scan)| scan.shard == *shard)?;
     let is_young = snapshot.at.since(*at) <= Scan::RESUMED_WITHIN;
     (matches!(scan.state, ScanState::Stopped(_)) && scan.scanned > 0 && is_young).then_some(scan)
 }
@@ -158,12 +157,12 @@ pub(crate) fn biggest(scan: &Scan, most: usize) -> impl Iterator<Item = String> 
         let elements = key.elements.filter(|_| key.kind.as_str() != "string");
         let elements = elements.map(|count| format!(", {}", counted(count, "element")));
         format!(
-            "{} {} {}{}, slot {}",
+            "{} {} {}{}{}",
             show(key.bytes as f64, Unit::Bytes),
             key.key,
             key.kind,
             elements.unwrap_or_default(),
-            key.slot
+            key.slot.map(|slot| format!(", slot {slot}")).unwrap_or_default()
         )
     })
 }

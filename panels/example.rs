@@ -208,7 +208,7 @@ impl World {
         if is_full {
             let key = |name: &str, bytes| KeySize {
                 key: RemoteText::new(name),
-                slot: 14_000,
+                slot: Some(14_000),
                 kind: RemoteText::new("string"),
                 bytes,
                 elements: None,

@@ -32,6 +32,7 @@ mod rules;
 mod runbook;
 pub mod screen;
 mod sentences;
+mod shard_name;
 mod shards;
 mod slow_groups;
 mod slow_log;

@@ -186,7 +186,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    fn with<T>(&mut self, run: impl FnOnce(&mut dyn Panel, &View<'_>) -> T) -> T {
+    pub(crate) fn with<T>(&mut self, run: impl FnOnce(&mut dyn Panel, &View<'_>) -> T) -> T {
         let (palette, keys) = (Palette::mono(Glyphs::Unicode), keymap());
         let view = View {
             snapshot: self.snapshot,

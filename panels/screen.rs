@@ -199,7 +199,7 @@ impl Screen {
             (_, rest) = split_below(rest, banner);
         }
         let below_head = rest;
-        let bar = if docked.is_empty() { bar::rows(self, area.height, rest) } else { 0 };
+        let bar = if docked.is_empty() { bar::rows(self, shown, area.height, rest) } else { 0 };
         (rest, _) = split_below(rest, rest.height - bar);
         self.body = rest;
         match &snapshot {
@@ -207,7 +207,8 @@ impl Screen {
             None => connecting::draw(shown, rest, buffer),
         }
         if bar > 0 {
-            bar::draw(self, shown, below_head, buffer);
+            let (_, place) = split_below(below_head, below_head.height - bar);
+            bar::draw(self, shown, place, buffer);
         }
         if let Some(mut overlay) = self.overlay.take() {
             // What is typed in a window needs a few rows, and takes those of the head where there are no others.

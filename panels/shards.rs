@@ -169,6 +169,8 @@ impl Panel for Shards {
         match action {
             Action::Left | Action::Right => Some("other number"),
             Action::PauseScan | Action::CancelScan if !is_scanned() => None,
+            // A node and a number have no page of their own.
+            Action::Open if self.open != Open::List => None,
             _ => Some(action.row().short),
         }
     }

@@ -40,13 +40,18 @@ pub(crate) fn standing(snapshot: &Snapshot) -> Standing {
         _ if snapshot.silent_since().is_some() => SILENT,
         _ if !report.suspects.is_empty() => SUSPECTED,
         Conclusion::Blind => BLIND,
+        // The report may be clear, and yet something is out of sight at this moment.
+        Conclusion::Clear if snapshot.has_faulty_target() => BLIND,
         Conclusion::Clear => CALM,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headwater_engine::Kind;
+    use headwater_engine::reading::{Fault, FaultKind};
     use headwater_engine::report::Verdict;
+    use headwater_engine::wording::headline_of;
 
     use super::*;
     use crate::example::{Trouble, World};
@@ -55,6 +60,14 @@ mod tests {
     fn nothing_is_calm_while_somebody_is_suspected() {
         let calm = World::after(Trouble::None, 10);
         assert_eq!(standing(&calm), CALM);
+        let mut sources = calm.sources.to_vec();
+        let queue = sources.iter_mut().find(|state| state.source.kind() == Kind::Queue);
+        let fault = Fault { kind: FaultKind::Http, message: "503".into() };
+        queue.unwrap().fault = Some((calm.at, fault));
+        let partly = Snapshot { sources: sources.into(), ..(*calm).clone() };
+        assert_eq!(standing(&partly), BLIND);
+        let said = headline_of(&partly);
+        assert!(said.contains("not everything could be seen: 1 of 5 sources is in trouble"), "{said}");
         assert_eq!(standing(&World::after(Trouble::Refused, 10)), SILENT);
         let incident = World::after(Trouble::FullLink, 60);
         assert_eq!(standing(&incident), INCIDENT);

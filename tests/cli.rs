@@ -674,6 +674,7 @@ fn big_keys_are_ranked_by_bytes_elements_and_pattern_with_the_cost_first() {
     ] {
         assert!(big.out.contains(line), "{line}: {}", big.out);
     }
+    assert!(!big.out.contains("slot"), "a server alone has none: {}", big.out);
     let json = home.run(&["keys", "big", &target, "--budget", "50%", "--format", "json"]).json();
     assert_eq!(json["longest"][0]["key"], "members:9", "{json}");
     assert_eq!(

@@ -122,7 +122,7 @@ fn event() -> impl Strategy<Value = Event> {
             scanned: bytes,
             total: 1,
             state: ScanState::Complete,
-            biggest: vec![KeySize { key, slot: 3, kind, bytes, elements }],
+            biggest: vec![KeySize { key, slot: Some(3), kind, bytes, elements }],
             ..Scan::begun(shard.clone(), shard.instance("10.0.0.1:6379"))
         })
     });

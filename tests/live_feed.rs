@@ -119,7 +119,7 @@ async fn a_search_is_started_with_its_cost_paused_and_cancelled_and_its_end_is_t
     desk.until_told("by monitor is paused").await;
     desk.order(Order::CancelScan(shard.clone())).await;
     desk.until_told("by monitor: stopped after").await;
-    let ended = |snapshot: &Snapshot| snapshot.searches.iter().any(|search| search.state.has_ended());
+    let ended = |snapshot: &Snapshot| snapshot.searches.iter().any(|(_, search)| search.state.has_ended());
     desk.until("the screen knows the end", ended).await;
     desk.order(Order::CancelScan(shard)).await;
     desk.until_told("no scan of").await;

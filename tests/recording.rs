@@ -56,7 +56,13 @@ fn inputs(second: i64, number: f64) -> Vec<Input> {
         scanned: 1,
         total: 2,
         state: ScanState::Stopped("budget".into()),
-        biggest: vec![KeySize { key: "k".into(), slot: 1, kind: "hash".into(), bytes: 9, elements: Some(3) }],
+        biggest: vec![KeySize {
+            key: "k".into(),
+            slot: Some(1),
+            kind: "hash".into(),
+            bytes: 9,
+            elements: Some(3),
+        }],
         ..Scan::begun(node.parent().expect("a shard"), node.clone())
     }));
     reading.faults.push(Fault { kind: FaultKind::Auth, message: "refused".into() });

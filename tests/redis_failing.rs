@@ -254,10 +254,10 @@ async fn a_server_that_loads_is_seen_and_refuses_what_it_refuses() {
     desk.scan(&shard);
     let refused = desk
         .until("the scan is refused", |snapshot| {
-            snapshot.scans.iter().any(|scan| matches!(scan.state, ScanState::Stopped(_)))
+            snapshot.scans.iter().any(|(_, scan)| matches!(scan.state, ScanState::Stopped(_)))
         })
         .await;
-    let ScanState::Stopped(why) = &refused.scans[0].state else { unreachable!("it was just stopped") };
+    let ScanState::Stopped(why) = &refused.scans[0].1.state else { unreachable!("it was just stopped") };
     assert!(why.as_str().contains("is loading its data"), "{why}");
     assert_eq!(desk::fault_of(&refused, &it), None, "INFO answers all the while");
     desk.until("it has loaded", |snapshot| value(snapshot) == Some(0.0)).await;

@@ -14,7 +14,7 @@ use headwater_engine::{Moment, RemoteText};
 use super::{World, node, subject};
 
 fn size(name: &str, kind: &str, bytes: u64, elements: Option<u64>) -> KeySize {
-    let slot = slot_of(name.as_bytes());
+    let slot = Some(slot_of(name.as_bytes()));
     KeySize { key: name.into(), slot, kind: kind.into(), bytes, elements }
 }
 
@@ -22,7 +22,7 @@ fn heat(name: &str, shares: [Option<f64>; 3], frequency: Option<u64>) -> KeyHeat
     let [operations_share, cpu_share, bytes_share] = shares;
     KeyHeat {
         key: name.into(),
-        slot: slot_of(name.as_bytes()),
+        slot: Some(slot_of(name.as_bytes())),
         operations_share,
         per_second: operations_share.map(|share| share * 400.0),
         cpu_share,

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{KeySize, LargeCommand, LargeKind};
-use headwater_engine::slot::slot_of;
 use headwater_engine::{Moment, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, key_to_start, results, scans_told, short};
+use super::seen::{age_words, key_to_start, results, scans_told};
 use super::{known, sizes};
 use crate::action::Action;
 use crate::palette::ColorRole;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -106,14 +106,14 @@ fn scanned(shard: &Subject, key: &KeySize, at: Moment, looked: &Looked<'_>) -> B
     BigKey {
         id: format!("{shard} scan {}", key.key),
         shard: shard.clone(),
-        shard_name: short(shard),
+        shard_name: whole_name(shard),
         key: key.key.to_string(),
         from: From::Scan,
         bytes: key.bytes,
         // Of a string these are its bytes once more.
         elements: key.elements.filter(|_| key.kind.as_str() != "string"),
         kind: key.kind.to_string(),
-        slot: Some(key.slot),
+        slot: key.slot,
         logged: 0,
         is_ours: false,
         at,
@@ -125,13 +125,13 @@ fn logged(shard: Subject, command: &LargeCommand, looked: &Looked<'_>) -> BigKey
     let key = command.key.as_ref().map(ToString::to_string).unwrap_or_default();
     BigKey {
         id: format!("{shard} {} {key}", From::Log(command.kind).word()),
-        shard_name: short(&shard),
+        shard_name: whole_name(&shard),
         from: From::Log(command.kind),
         bytes: 0,
         elements: None,
         kind: command.command.to_string(),
         // The name may have been cut or escaped: then nobody knows its slot.
-        slot: super::place::bytes_of(&key).map(|bytes| slot_of(&bytes)),
+        slot: super::place::slot_of_key(looked.snapshot(), &shard, &key),
         logged: 0,
         is_ours: true,
         at: command.at,
@@ -167,7 +167,9 @@ static COLUMNS: &[Column<BigKey>] = &[
     number("slot", Unit::Count, "its slot", 5, 3, |row| {
         Cell::number(row.slot.map(f64::from)).shown(slot_words(row.slot))
     }),
-    text("shard", "the shard that holds it", Width::Cells(12), 1, |row| Cell::text(row.shard_name.as_str())),
+    text("shard", "the shard that holds it", Width::Cells(12), 1, |row| {
+        Cell::text(row.shard_name.as_str()).shown(short_name(&row.shard, 12))
+    }),
     text(
         "from",
         "how it is known: by a scan, or by a large reply or request that the server logged",

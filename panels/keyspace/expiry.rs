@@ -12,11 +12,12 @@ use ratatui::widgets::Widget;
 use super::known::said;
 use super::life;
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, key_to_start, results, scans_told, short};
+use super::seen::{age_words, key_to_start, results, scans_told};
 use crate::action::Action;
 use crate::lines::Line;
 use crate::palette::ColorRole;
 use crate::panel::View;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -80,7 +81,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Second> {
         rows.extend(expiries.seconds.iter().map(|second| Second {
             id: format!("{} {}", scan.shard, second.at.0),
             shard: scan.shard.clone(),
-            shard_name: short(&scan.shard),
+            shard_name: whole_name(&scan.shard),
             at: second.at,
             in_s: second.at.seconds_after(now),
             keys: second.keys,
@@ -126,7 +127,7 @@ static COLUMNS: &[Column<Second>] = &[
         },
     ),
     text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
-        Cell::text(row.shard_name.as_str())
+        Cell::text(row.shard_name.as_str()).shown(short_name(&row.shard, 12))
     }),
 ];
 

@@ -8,9 +8,10 @@ use headwater_engine::reading::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, Slot
 use super::big::slot_words;
 use super::known;
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{own_words, searches, searches_told, short};
+use super::seen::{own_words, searches, searches_told};
 use super::ways::{self, Offer};
 use crate::palette::ColorRole;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -36,7 +37,7 @@ struct Heat {
     /// The key; `None` for a slot.
     key: Option<String>,
     name: String,
-    slot: u16,
+    slot: Option<u16>,
     method: KeyMethod,
     /// The share that it is ordered by, of what the shard is short of where that is known.
     ranked: Option<f64>,
@@ -75,7 +76,7 @@ fn of_key(search: &HotSearch, key: &KeyHeat, is_short_of_bytes: bool) -> Heat {
     Heat {
         id: format!("{} {} {}", search.shard, search.method.row().name, key.key),
         shard: search.shard.clone(),
-        shard_name: short(&search.shard),
+        shard_name: whole_name(&search.shard),
         key: Some(key.key.to_string()),
         name: key.key.to_string(),
         slot: key.slot,
@@ -95,10 +96,10 @@ fn of_slot(search: &HotSearch, slot: &SlotHeat, is_short_of_bytes: bool) -> Heat
     Heat {
         id: format!("{} {} slot {}", search.shard, search.method.row().name, slot.slot),
         shard: search.shard.clone(),
-        shard_name: short(&search.shard),
+        shard_name: whole_name(&search.shard),
         key: None,
         name: format!("(slot {}, {})", slot.slot, counted(slot.keys, "key")),
-        slot: slot.slot,
+        slot: Some(slot.slot),
         method: search.method,
         ranked: slot.share(is_short_of_bytes).map(|(share, _)| share),
         operations: None,
@@ -151,9 +152,11 @@ static COLUMNS: &[Column<Heat>] = &[
         Cell::text(row.command.as_str())
     }),
     number("slot", Unit::Count, "its slot", 5, 5, |row| {
-        Cell::number(Some(f64::from(row.slot))).shown(slot_words(Some(row.slot)))
+        Cell::number(row.slot.map(f64::from)).shown(slot_words(row.slot))
     }),
-    text("shard", "the shard that holds it", Width::Cells(12), 1, |row| Cell::text(row.shard_name.as_str())),
+    text("shard", "the shard that holds it", Width::Cells(12), 1, |row| {
+        Cell::text(row.shard_name.as_str()).shown(short_name(&row.shard, 12))
+    }),
     text("way", "the way by which it was counted", Width::Cells(11), 1, |row| {
         Cell::text(row.method.row().name)
     }),
@@ -173,12 +176,12 @@ fn words(row: &Heat) -> String {
     .into_iter()
     .flatten()
     .collect();
+    let slot = row.slot.map(|slot| format!(", slot {slot}")).unwrap_or_default();
     let command = if row.command.is_empty() { String::new() } else { format!(", mostly {}", row.command) };
     format!(
-        "{}: {}{command}, slot {} on {}, by {} over {}",
+        "{}: {}{command}{slot} on {}, by {} over {}",
         row.name,
         told.join(", "),
-        row.slot,
         row.shard,
         row.method.row().name,
         show(row.seconds, Unit::Seconds)

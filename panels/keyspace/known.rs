@@ -4,10 +4,9 @@ use headwater_engine::Subject;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::LargeKind;
-use headwater_engine::slot::slot_of;
 
 use super::pane::Looked;
-use super::place::bytes_of;
+use super::place::slot_of_key;
 use super::seen::age_words;
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, role_of};
@@ -16,7 +15,7 @@ use crate::palette::{ColorRole, role_of};
 pub(super) fn lines(shard: &Subject, key: &str, looked: &Looked<'_>) -> Vec<Line> {
     let snapshot = looked.snapshot();
     let mut lines = vec![said("key", key.to_owned()).text_colored(ColorRole::Heading)];
-    let slot = bytes_of(key).map(|bytes| format!("slot {} on ", slot_of(&bytes))).unwrap_or_default();
+    let slot = slot_of_key(snapshot, shard, key).map(|slot| format!("slot {slot} on ")).unwrap_or_default();
     lines.push(said("where", format!("{slot}{shard}")));
     for suspect in &snapshot.report.suspects {
         for evidence in suspect.keys.iter().filter(|evidence| evidence.key.as_str() == key) {
@@ -39,7 +38,7 @@ pub(super) fn lines(shard: &Subject, key: &str, looked: &Looked<'_>) -> Vec<Line
             lines.push(said("size", text));
         }
     }
-    for (search, at) in snapshot.searches.iter().zip(&snapshot.searched_at) {
+    for (at, search) in &snapshot.searches {
         let found = search.keys.iter().find(|found| found.key.as_str() == key);
         let Some(found) = found.filter(|_| search.shard == *shard) else { continue };
         let share = |share: Option<f64>, of: &str| match share {

@@ -6,9 +6,10 @@ use headwater_engine::quantity::{counted, show};
 
 use super::known::said;
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{results, scans_told, short};
+use super::seen::{results, scans_told};
 use crate::lines::Line;
 use crate::palette::ColorRole;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -70,7 +71,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Pattern> {
         rows.extend(scan.patterns.iter().map(|pattern| Pattern {
             id: format!("{} {}", scan.shard, pattern.pattern),
             shard: scan.shard.clone(),
-            shard_name: short(&scan.shard),
+            shard_name: whole_name(&scan.shard),
             pattern: pattern.pattern.to_string(),
             keys: pattern.keys,
             bytes: pattern.bytes,
@@ -103,7 +104,7 @@ static COLUMNS: &[Column<Pattern>] = &[
         Cell::number(Some(row.biggest as f64))
     }),
     text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
-        Cell::text(row.shard_name.as_str())
+        Cell::text(row.shard_name.as_str()).shown(short_name(&row.shard, 12))
     }),
 ];
 

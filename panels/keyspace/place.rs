@@ -3,13 +3,13 @@
 use headwater_engine::metric::Unit;
 use headwater_engine::reading::{ClusterView, Shard, Topology};
 use headwater_engine::slot::{SLOTS, hash_tag, slot_of};
-use headwater_engine::{RemoteText, Subject};
+use headwater_engine::{RemoteText, Snapshot, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::short;
 use crate::action::Action;
 use crate::palette::ColorRole;
 use crate::panel::{Intent, Outcome};
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 use crate::unseen_redis::nothing;
 
@@ -54,7 +54,7 @@ impl Row for Placed {
 }
 
 /// The raw bytes of a key as it is written, with `\xNN` and `\u{NNNN}` read back; `None` where it was cut.
-pub(super) fn bytes_of(written: &str) -> Option<Vec<u8>> {
+fn bytes_of(written: &str) -> Option<Vec<u8>> {
     if written.ends_with('…') {
         return None;
     }
@@ -98,6 +98,16 @@ fn keys(looked: &Looked<'_>) -> Vec<(String, String)> {
     keys
 }
 
+/// The slot of a key as it is written; `None` where it was cut, and in a deployment without slots.
+fn slot_in(topology: &Topology, key: &str) -> Option<u16> {
+    bytes_of(key).map(|bytes| slot_of(&bytes)).filter(|_| topology.clustered)
+}
+
+/// The slot of a key as it is written, in the deployment of this shard.
+pub(super) fn slot_of_key(snapshot: &Snapshot, shard: &Subject, key: &str) -> Option<u16> {
+    slot_in(snapshot.topologies.iter().find(|topology| topology.cluster.contains(shard))?, key)
+}
+
 fn rows(looked: &Looked<'_>) -> Vec<Placed> {
     let snapshot = looked.snapshot();
     let of = looked.of.map(Subject::component_of);
@@ -109,7 +119,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Placed> {
         let views = snapshot.views_of(&topology.cluster);
         let mut first: Option<(Option<u16>, Option<Subject>)> = None;
         for (key, why) in &keys {
-            let slot = bytes_of(key).map(|bytes| slot_of(&bytes)).filter(|_| topology.clustered);
+            let slot = slot_in(topology, key);
             let shard = holder(topology, slot);
             let node = shard.and_then(|shard| shard.nodes.iter().find(|node| node.primary));
             let place = (slot, shard.map(|shard| shard.subject.clone()));
@@ -182,7 +192,7 @@ static COLUMNS: &[Column<Placed>] = &[
         Cell::number(row.slot.map(f64::from)).shown(super::big::slot_words(row.slot))
     }),
     text("shard", "the shard that holds it", Width::Cells(12), 0, |row| match &row.shard {
-        Some(shard) => Cell::text(short(shard)),
+        Some(shard) => Cell::text(whole_name(shard)).shown(short_name(shard, 12)),
         None => Cell::text("none").shown("? none").colored(ColorRole::Unknown),
     }),
     text("beside", "where it is beside the first key", Width::Cells(22), 0, |row| {

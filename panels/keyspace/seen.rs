@@ -3,7 +3,7 @@
 use headwater_engine::metric::{Metric, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, Unit};
 use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{HotSearch, Scan, ScanState};
-use headwater_engine::{Moment, Snapshot, Subject};
+use headwater_engine::{Moment, Snapshot};
 
 use super::pane::{Looked, Sentences};
 use crate::action::Action;
@@ -24,14 +24,14 @@ pub(super) fn results<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan
 /// The newest scans of the shards that are looked at, however they stand, with when each last told anything.
 pub(super) fn scans<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a Scan, Moment)> {
     let (snapshot, of) = (looked.snapshot(), looked.of);
-    let all = snapshot.scans.iter().zip(snapshot.scanned_at.iter().copied());
+    let all = snapshot.scans.iter().map(|(at, scan)| (scan, *at));
     all.filter(move |(scan, _)| of.is_none_or(|of| *of == scan.shard))
 }
 
 /// The searches that are looked at, with when each last told anything.
 pub(super) fn searches<'a>(looked: &Looked<'a>) -> impl Iterator<Item = (&'a HotSearch, Moment)> {
     let (snapshot, of) = (looked.snapshot(), looked.of);
-    let all = snapshot.searches.iter().zip(snapshot.searched_at.iter().copied());
+    let all = snapshot.searches.iter().map(|(at, search)| (search, *at));
     all.filter(move |(search, _)| of.is_none_or(|of| *of == search.shard))
 }
 
@@ -42,14 +42,6 @@ pub(super) fn age_words(at: Moment, snapshot: &Snapshot) -> String {
         return "just now".to_owned();
     }
     format!("{} ago", show(age.as_secs() as f64, Unit::Seconds))
-}
-
-/// `features#2`.
-pub(super) fn short(shard: &Subject) -> String {
-    match shard.shard_index() {
-        Some(index) => format!("{}#{index}", shard.name()),
-        None => shard.name().to_owned(),
-    }
 }
 
 /// A sentence for each scan that is looked at: how far it is, how old, and what it cost its node.

@@ -10,11 +10,12 @@ use headwater_engine::wording::verdict_word;
 use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, own_words, search_share, short};
+use super::seen::{age_words, own_words, search_share};
 use crate::action::Action;
 use crate::big_key_scan::share;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::Outcome;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 use crate::unseen_redis::nothing;
 
@@ -68,10 +69,10 @@ impl Row for ShardKeys {
 fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
     let snapshot = looked.snapshot();
     // One map of each for all rows: a fleet has a thousand shards.
-    let scans = dated(&snapshot.scans, &snapshot.scanned_at, |scan: &Scan| &scan.shard);
+    let scans = dated(&snapshot.scans, |scan: &Scan| &scan.shard);
     let results: BTreeMap<&Subject, &Scan> =
         snapshot.scan_results().map(|(scan, _)| (&scan.shard, scan)).collect();
-    let searches = dated(&snapshot.searches, &snapshot.searched_at, |search: &HotSearch| &search.shard);
+    let searches = dated(&snapshot.searches, |search: &HotSearch| &search.shard);
     let short_of_bytes = snapshot.short_of_bytes();
     let verdicts: BTreeMap<&Subject, Verdict> =
         snapshot.report.verdicts.iter().map(|row| (&row.subject, row.verdict)).collect();
@@ -87,7 +88,7 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
             rows.push(ShardKeys {
                 shard: shard.subject.clone(),
                 group,
-                name: short(&shard.subject),
+                name: whole_name(&shard.subject),
                 verdict: verdicts.get(&shard.subject).copied().unwrap_or(Verdict::Unknown),
                 keys: keys.map(|seen| seen.value),
                 biggest: found
@@ -106,13 +107,9 @@ fn rows(looked: &Looked<'_>) -> Vec<ShardKeys> {
 }
 
 /// What was told of each shard, with when.
-fn dated<'a, T>(
-    all: &'a [T],
-    told_at: &[Moment],
-    shard_of: impl Fn(&T) -> &Subject,
-) -> BTreeMap<&'a Subject, Vec<(&'a T, Moment)>> {
+fn dated<T>(all: &[(Moment, T)], shard_of: impl Fn(&T) -> &Subject) -> BTreeMap<&Subject, Vec<(&T, Moment)>> {
     let mut dated: BTreeMap<&Subject, Vec<(&T, Moment)>> = BTreeMap::new();
-    for (one, at) in all.iter().zip(told_at) {
+    for (at, one) in all {
         dated.entry(shard_of(one)).or_default().push((one, *at));
     }
     dated
@@ -194,7 +191,7 @@ static COLUMNS: &[Column<ShardKeys>] = &[
         Width::Cells(14),
         0,
         |row| {
-            let shown = format!("{} {}", glyph_of(row.verdict), row.name);
+            let shown = format!("{} {}", glyph_of(row.verdict), short_name(&row.shard, 12));
             Cell::text(row.name.as_str()).shown(shown).colored(role_of(row.verdict))
         },
     ),

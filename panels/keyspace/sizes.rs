@@ -14,11 +14,12 @@ use ratatui::widgets::Widget;
 
 use super::known::said;
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{key_to_start, short};
+use super::seen::key_to_start;
 use crate::action::Action;
 use crate::lines::Line;
 use crate::palette::ColorRole;
 use crate::panel::View;
+use crate::shard_name::{short_name, whole_name};
 use crate::table::{Cell, Column, Row, Width, number, text};
 
 /// This view's line in the table.
@@ -116,7 +117,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Bin> {
             rows.extend(bins.iter().filter(|bin| bin.keys > 0).map(|bin| Bin {
                 id: format!("{shard} {name} {}", bin.from),
                 shard: shard.clone(),
-                shard_name: short(shard),
+                shard_name: whole_name(shard),
                 kind: kind.to_owned(),
                 unit,
                 from: bin.from,
@@ -177,7 +178,7 @@ static COLUMNS: &[Column<Bin>] = &[
         if row.is_big { Cell::text("big").shown("! big").colored(ColorRole::Suspect) } else { Cell::text("") }
     }),
     text("shard", "the shard that holds them", Width::Cells(12), 1, |row| {
-        Cell::text(row.shard_name.as_str())
+        Cell::text(row.shard_name.as_str()).shown(short_name(&row.shard, 12))
     }),
 ];
 

@@ -274,3 +274,19 @@ fn keys_are_big_from_the_limits_of_the_rule_on() {
     let drawn = Stage::on(&snapshot).go("sizes").drawn(120, 20);
     assert!(drawn.contains("9 keys of 524 kB or 8192 elements and more"), "{drawn}");
 }
+
+#[test]
+fn a_long_name_gives_way_to_the_number_of_its_shard() {
+    let mut world = crate::redis_world::World::new(1, crate::redis_world::settings(None));
+    let mut shape = Reading::new(subject("redis/ranker-prod-features"), world.now());
+    let mut other = crate::redis_world::topology(1);
+    other.cluster = subject("redis/ranker-prod-features");
+    other.shards[0].subject = other.cluster.shard(0);
+    other.shards[0].nodes.clear();
+    shape.events.push(Event::Topology(other));
+    world.take(shape);
+    world.go_on(5, 2e6, 0.0007);
+    let snapshot = world.snapshot();
+    let drawn = Stage::on(&snapshot).go("shards").drawn(100, 20);
+    assert!(drawn.contains(" ranker-pr~#0 "), "{drawn}");
+}

@@ -91,7 +91,7 @@ impl Keyspace {
             return about;
         }
         let mut running =
-            snapshot.scans.iter().map(|scan| &scan.shard).filter(|shard| is_searched(snapshot, shard));
+            snapshot.scans.iter().map(|(_, scan)| &scan.shard).filter(|shard| is_searched(snapshot, shard));
         match (running.next(), running.next()) {
             (Some(only), None) => Some(only.clone()),
             _ => about,
@@ -101,8 +101,8 @@ impl Keyspace {
 
 /// Whether something runs on a shard.
 pub(super) fn is_searched(snapshot: &Snapshot, shard: &Subject) -> bool {
-    snapshot.scans.iter().any(|scan| scan.shard == *shard && !scan.state.has_ended())
-        || snapshot.searches.iter().any(|search| search.shard == *shard && !search.state.has_ended())
+    snapshot.scans.iter().any(|(_, scan)| scan.shard == *shard && !scan.state.has_ended())
+        || snapshot.searches.iter().any(|(_, search)| search.shard == *shard && !search.state.has_ended())
 }
 
 /// The shard that is accused most.

@@ -1,15 +1,16 @@
 //! The ways to find out about keys: what each finds and costs, whether a shard offers it, and asking for one.
 
-use headwater_engine::reading::{KEY_METHODS, KeyMethod, KeyMethodRow};
-use headwater_engine::{RemoteText, Snapshot, Subject};
+use headwater_engine::reading::{HotSearch, KEY_METHODS, KeyMethod, KeyMethodRow};
+use headwater_engine::{Moment, RemoteText, Snapshot, Subject};
 
 use super::pane::{Looked, Opened, Rows, RowsOf, Sentences, ViewRow};
-use super::seen::{age_words, key_to_start, search_words, short};
+use super::seen::{age_words, key_to_start, search_words};
 use crate::action::Action;
 use crate::big_key_scan::{self, past_words, progress_words, scan_of, shard_of};
 use crate::data_state::source_of;
 use crate::palette::ColorRole;
 use crate::panel::{Effect, Intent, Outcome, View};
+use crate::shard_name::whole_name;
 use crate::table::{Cell, Column, Row, Width, text};
 use crate::unseen_redis::nothing;
 
@@ -68,7 +69,7 @@ pub(super) fn next_way(snapshot: &Snapshot, shard: &Subject) -> Option<&'static 
         row.method != KeyMethod::Scan && matches!(offer(snapshot, shard, row.method), Offer::By(_))
     };
     let was_taken = |row: &&KeyMethodRow| {
-        snapshot.searches.iter().any(|search| search.shard == *shard && search.method == row.method)
+        snapshot.searches.iter().any(|(_, search)| search.shard == *shard && search.method == row.method)
     };
     let offered = || KEY_METHODS.iter().filter(is_offered);
     offered().find(|row| !was_taken(row)).or_else(|| offered().next())
@@ -103,10 +104,10 @@ pub(super) fn ask(row: &'static KeyMethodRow, shard: Option<&Subject>, view: &Vi
         return Outcome::Refused(why);
     }
     let snapshot = view.snapshot;
-    let running = |search: &&headwater_engine::reading::HotSearch| {
+    let running = |search: &&HotSearch| {
         search.shard == *shard && search.method == row.method && !search.state.has_ended()
     };
-    if let Some(search) = snapshot.searches.iter().find(running) {
+    if let Some(search) = snapshot.searches.iter().map(|(_, search)| search).find(running) {
         return Outcome::Refused(format!("{} of {shard} goes on: {}", row.name, search_words(search)));
     }
     let node = match offer(snapshot, shard, row.method) {
@@ -152,7 +153,7 @@ fn rows(looked: &Looked<'_>) -> Vec<Way> {
     let Some(shard) = looked.about else { return vec![] };
     let of = |row: &'static KeyMethodRow| Way {
         row,
-        shard: short(shard),
+        shard: whole_name(shard),
         offer: offer(looked.snapshot(), shard, row.method),
         last: last_words(row.method, shard, looked.snapshot()),
     };
@@ -163,9 +164,9 @@ fn last_words(method: KeyMethod, shard: &Subject, snapshot: &Snapshot) -> String
     if method == KeyMethod::Scan {
         return scan_of(snapshot, shard).map_or_else(|| "not yet".to_owned(), progress_words);
     }
-    let mut searches = snapshot.searches.iter().zip(&snapshot.searched_at);
-    match searches.find(|(search, _)| search.shard == *shard && search.method == method) {
-        Some((search, at)) => format!("{}, {}", search_words(search), age_words(*at, snapshot)),
+    let is_it = |(_, search): &&(Moment, HotSearch)| search.shard == *shard && search.method == method;
+    match snapshot.searches.iter().find(is_it) {
+        Some((at, search)) => format!("{}, {}", search_words(search), age_words(*at, snapshot)),
         None => "not yet".to_owned(),
     }
 }

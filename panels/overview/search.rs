@@ -52,7 +52,7 @@ fn search_words(view: &View<'_>) -> Option<String> {
 
 /// The first shard on which a search for hot keys would tell more and that none was made of.
 fn unsearched(snapshot: &Snapshot) -> Option<&Subject> {
-    let is_searched = |shard: &&Subject| snapshot.searches.iter().any(|search| search.shard == **shard);
+    let is_searched = |shard: &&Subject| snapshot.searches.iter().any(|(_, search)| search.shard == **shard);
     snapshot.searches_wanted.iter().find(|shard| !is_searched(shard))
 }
 
@@ -95,7 +95,7 @@ pub(super) fn offered(view: &View<'_>) -> &'static [Action] {
 }
 
 fn running(snapshot: &Snapshot) -> Option<&Scan> {
-    snapshot.scans.iter().find(|scan| !scan.state.has_ended())
+    snapshot.scans.iter().map(|(_, scan)| scan).find(|scan| !scan.state.has_ended())
 }
 
 /// The first suspect that is a shard.
@@ -107,5 +107,5 @@ fn accused(snapshot: &Snapshot) -> Option<&Subject> {
 /// The scan of the first suspect, when it has ended and named no key that explains anything.
 fn fruitless(snapshot: &Snapshot) -> Option<&Scan> {
     let first = snapshot.report.suspects.first().filter(|suspect| suspect.keys.is_empty())?;
-    snapshot.scans.iter().find(|scan| scan.shard == first.subject)
+    snapshot.scans.iter().map(|(_, scan)| scan).find(|scan| scan.shard == first.subject)
 }

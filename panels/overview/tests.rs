@@ -181,7 +181,12 @@ fn with_scan(scan: Option<ScanState>) -> Arc<Snapshot> {
     let mut report = (*snapshot.report).clone();
     report.suspects[0].keys.clear();
     let report = Arc::new(report);
-    Arc::new(Snapshot { scans: scans.into_iter().collect(), scans_wanted, report, ..(*snapshot).clone() })
+    Arc::new(Snapshot {
+        scans: scans.into_iter().map(|scan| (snapshot.at, scan)).collect(),
+        scans_wanted,
+        report,
+        ..(*snapshot).clone()
+    })
 }
 
 #[test]

@@ -59,61 +59,78 @@ fn message(screen: &Screen) -> Option<(&str, ColorRole)> {
     }
 }
 
-/// How many rows the bar has at the bottom of an area, on a screen of this height.
-pub(super) fn rows(screen: &Screen, height: u16, area: Rect) -> u16 {
-    let says = message(screen).is_some() || screen.panels[screen.active].filter().is_some();
+/// How many rows the bar has at the bottom of an area, on a screen of this height: one, or as many as a message needs,
+/// so that it covers nothing of the panel.
+pub(super) fn rows(screen: &Screen, shown: &Shown<'_>, height: u16, area: Rect) -> u16 {
+    let message = message(screen);
+    let says = message.is_some() || screen.panels[screen.active].filter().is_some();
     let least = if says { 2 } else { LEAST_HEIGHT };
-    u16::from(height >= least && area.height >= 2)
+    if height < least || area.height < 2 {
+        return 0;
+    }
+    let taken = Filtered::of(screen, shown, area.width).map_or(0, |filtered| filtered.width);
+    message.map_or(1, |(text, role)| {
+        let needed = part(text, role, shown).height(area.width.saturating_sub(taken));
+        needed.min(MOST_OF_MESSAGE).min(area.height / 2).max(1)
+    })
 }
 
-/// Draws the bar at the bottom of an area. A message that is longer than the row goes on over the rows above it, for
-/// it stands until the next key only.
+/// A message as it is drawn.
+fn part<'a>(text: &'a str, role: ColorRole, shown: &Shown<'_>) -> Hanging<'a> {
+    Hanging::new("", 0, text).text_style(shown.palette.style(role)).glyphs(shown.palette.glyphs)
+}
+
+/// Draws the bar into its rows.
 pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, area: Rect, buffer: &mut Buffer) {
-    let row = Rect { y: area.bottom() - 1, height: 1, ..area };
+    let Some(last) = area.bottom().checked_sub(1).filter(|_| !area.is_empty()) else { return };
+    let row = Rect { y: last, height: 1, ..area };
     let mut left = row;
-    if let Some(filter) = screen.panels[screen.active].filter() {
-        let clear = shown.keys.key_of(Action::Back);
-        left.width -= draw_filter(filter.as_str(), &clear, shown, row, buffer);
+    if let Some(filtered) = Filtered::of(screen, shown, row.width) {
+        filtered.draw(shown, row, buffer);
+        left.width -= filtered.width;
     }
-    let Some((text, role)) = message(screen) else {
-        return draw_keys(&keys(screen, shown), shown, left, buffer);
-    };
-    let part = Hanging::new("", 0, text).text_style(shown.palette.style(role)).glyphs(shown.palette.glyphs);
-    let rows = part.height(left.width).min(MOST_OF_MESSAGE).min(area.height / 2).max(1);
-    for y in area.bottom() - rows..row.y {
-        for x in area.left()..area.right() {
-            buffer[(x, y)].reset();
-            buffer[(x, y)].set_style(shown.palette.ground);
+    match message(screen) {
+        None => draw_keys(&keys(screen, shown), shown, left, buffer),
+        Some((text, role)) => {
+            part(text, role, shown).render(Rect { width: left.width, ..area }, buffer);
         }
     }
-    part.render(Rect { y: area.bottom() - rows, height: rows, ..left }, buffer);
 }
 
-/// The filter at the right end, with the key that clears it; returns the cells it took.
-fn draw_filter(text: &str, clear: &str, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> u16 {
-    let end = format!("  {clear} clears it");
-    let most = usize::from(row.width / 2).saturating_sub(end.len());
-    let mut shown_text = format!("filter {text}");
-    if Span::raw(shown_text.as_str()).width() > most {
-        let ellipsis = shown.palette.glyphs.ellipsis();
-        while !shown_text.is_empty() && Span::raw(shown_text.as_str()).width() + 1 > most {
-            shown_text.pop();
+/// The filter at the right end of the last row, with the key that clears it.
+struct Filtered {
+    text: String,
+    end: String,
+    /// The cells that it takes, with the gap before it.
+    width: u16,
+}
+
+impl Filtered {
+    /// The filter of the panel that is open, in a row of this width; `None` where it has none.
+    fn of(screen: &Screen, shown: &Shown<'_>, width: u16) -> Option<Self> {
+        let filter = screen.panels[screen.active].filter()?;
+        let end = format!("  {} clears it", shown.keys.key_of(Action::Back));
+        let most = usize::from(width / 2).saturating_sub(end.len());
+        let mut text = format!("filter {}", filter.as_str());
+        if Span::raw(text.as_str()).width() > most {
+            while !text.is_empty() && Span::raw(text.as_str()).width() + 1 > most {
+                text.pop();
+            }
+            text.push_str(shown.palette.glyphs.ellipsis());
         }
-        shown_text.push_str(ellipsis);
+        let taken = u16::try_from(Span::raw(text.as_str()).width() + end.len()).unwrap_or(u16::MAX);
+        let taken = taken.saturating_add(GAP).min(width);
+        Some(Self { text, end, width: taken })
     }
-    let width = (Span::raw(shown_text.as_str()).width() + end.len()) as u16;
-    let width = width.min(row.width);
-    let place = Rect { x: row.right() - width, width, ..row };
-    let (x, _) = buffer.set_stringn(
-        place.x,
-        place.y,
-        &shown_text,
-        usize::from(width),
-        shown.palette.style(ColorRole::Active),
-    );
-    let room = usize::from(place.right().saturating_sub(x));
-    buffer.set_stringn(x, place.y, &end, room, shown.palette.style(ColorRole::Faint));
-    (width + GAP).min(row.width)
+
+    fn draw(&self, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) {
+        let width = self.width.saturating_sub(GAP);
+        let x = row.right() - width;
+        let style = |role| shown.palette.style(role);
+        let (x, _) = buffer.set_stringn(x, row.y, &self.text, usize::from(width), style(ColorRole::Active));
+        let room = usize::from(row.right().saturating_sub(x));
+        buffer.set_stringn(x, row.y, &self.end, room, style(ColorRole::Faint));
+    }
 }
 
 /// The keys and what they do, the most useful first, and those that are always there last.

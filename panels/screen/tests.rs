@@ -125,7 +125,7 @@ fn half_a_filter_that_keeps_no_row_leaves_the_rows_as_they_are() {
 }
 
 #[test]
-fn a_long_message_stands_whole_over_the_panel_until_the_next_key() {
+fn a_long_message_stands_whole_below_the_panel_until_the_next_key() {
     let mut desk = Rehearsal::after(3);
     let (text, body) = ("word ".repeat(30), {
         desk.drawn(80, 24);
@@ -135,9 +135,12 @@ fn a_long_message_stands_whole_over_the_panel_until_the_next_key() {
     let drawn = desk.drawn(80, 24);
     assert_eq!(drawn.matches("word").count(), 30, "{drawn}");
     assert!(drawn.lines().last().unwrap().ends_with("end"), "{drawn}");
-    assert_eq!(desk.screen.body(), body, "the panel stays as it is");
+    let covered = body.intersection(Rect { y: 22, height: 2, ..body });
+    let room = Rect { height: body.height - covered.height, ..body };
+    assert_eq!(desk.screen.body(), room, "the panel makes room for it");
     desk.press("f11");
     assert!(!desk.drawn(80, 24).contains("word"));
+    assert_eq!(desk.screen.body(), body, "and has it back");
 }
 
 #[test]

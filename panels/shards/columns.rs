@@ -16,7 +16,8 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::lens::LENSES;
-use super::line::{Line, short_name};
+use super::line::{Line, NAME_ROOM};
+use crate::data_state::DataState;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 use crate::table::{Cell, Column, Width};
@@ -85,16 +86,15 @@ const fn named(name: &'static str, help: &'static str) -> Column<Line> {
         width: Width::Cells(12),
         rank: 0,
         cell: |line| {
-            let name = line.name();
-            // The mark stands where it is seen without colour too.
-            let marked = line.is_marked.then(|| format!("*{name}"));
-            let cell = Cell::text(name);
+            let cell = Cell::text(line.name());
             if let Some(room) = line.narrow {
                 let (sign, role) = (glyph_of(line.verdict()), role_of(line.verdict()));
-                let name = short_name(&line.subject, room.saturating_sub(2));
-                return cell.shown(format!("{sign} {name}")).colored(role);
+                return cell
+                    .shown(format!("{sign} {}", line.shown_name(room.saturating_sub(2))))
+                    .colored(role);
             }
-            if let Some(marked) = marked { cell.shown(marked).colored(ColorRole::Mark) } else { cell }
+            let cell = cell.shown(line.shown_name(NAME_ROOM));
+            if line.is_marked { cell.colored(ColorRole::Mark) } else { cell }
         },
         draw: None,
     }
@@ -280,10 +280,10 @@ fn number<'a>(
 }
 
 /// A number that is not what is going on now: no filter and no order takes it for one. A dash where the row does not
-/// say that it is old.
+/// say how old it is, as that of a node that refuses: nobody should take its last numbers for present ones.
 fn stale<'a>(line: &Line, last: Option<f64>, unit: Unit) -> Cell<'a> {
     let cell = Cell::number(None).colored(ColorRole::Stale);
-    match last.filter(|_| !line.data().is_present()) {
+    match last.filter(|_| matches!(line.data(), DataState::Stale(_))) {
         Some(last) => cell.shown(show(last, unit)),
         None => cell,
     }

@@ -76,9 +76,13 @@ impl Known {
         DataState::at(self.source(node), self.now, &self.settings)
     }
 
-    /// Numbers of a node from before this moment are not what is going on now.
+
+    /// The moment from which numbers of a node are what is going on now; what was seen before it failed is not, be it
+    /// ever so young.
     pub(super) fn present_from(&self, node: &Subject) -> Moment {
-        self.now - self.rhythms.stale_after(&self.settings, node)
+        let fresh = self.now - self.rhythms.stale_after(&self.settings, node);
+        let failed = self.source(node).and_then(|state| Some(state.fault.as_ref()?.0));
+        failed.map_or(fresh, |since| fresh.max(since + Duration::from_millis(1)))
     }
 
     fn source(&self, node: &Subject) -> Option<&SourceState> {

@@ -17,6 +17,7 @@ use super::known::Known;
 use super::lens::Lens;
 use super::shared_link::SharedLink;
 use crate::data_state::DataState;
+use crate::shard_name::{short_name, whole_name};
 use crate::strip_bins::Bins;
 use crate::table::Row;
 
@@ -154,7 +155,16 @@ impl Line {
 
     /// `features#2`, or `primary` and `replica`.
     pub(super) fn name(&self) -> Cow<'static, str> {
-        self.role.map_or_else(|| short_name(&self.subject, NAME_ROOM).into(), Cow::Borrowed)
+        self.role.map_or_else(|| whole_name(&self.subject).into(), Cow::Borrowed)
+    }
+
+    /// The name in so many cells, with `*` before that of a shard which is marked: the mark is seen without colour too.
+    pub(super) fn shown_name(&self, room: usize) -> Cow<'static, str> {
+        match (self.role, self.is_marked) {
+            (Some(role), _) => role.into(),
+            (None, true) => format!("*{}", short_name(&self.subject, room.saturating_sub(1))).into(),
+            (None, false) => short_name(&self.subject, room).into(),
+        }
     }
 
     /// How it was judged.
@@ -207,16 +217,4 @@ impl Line {
         });
         cells.into_iter().map(|cell| cell.map(|value| value / per_link)).collect()
     }
-}
-
-/// `features#2`; of a long name the middle is left out, because its number tells shards apart.
-pub(super) fn short_name(shard: &Subject, most: usize) -> String {
-    let number = shard.shard_index().map(|index| format!("#{index}")).unwrap_or_default();
-    let name = shard.name();
-    let room = most.saturating_sub(number.len());
-    if name.chars().count() <= room {
-        return format!("{name}{number}");
-    }
-    let start: String = name.chars().take(room.saturating_sub(1)).collect();
-    format!("{start}~{number}")
 }

@@ -190,14 +190,16 @@ fn slow(lines: &mut Vec<Told>, snapshot: &Snapshot, shard: &Subject) {
 
 /// The hottest keys that searches have named, or how one is searched for.
 fn searched(lines: &mut Vec<Told>, view: &View<'_>, shard: &Subject) {
-    let searches = || view.snapshot.searches.iter().filter(|search| search.shard == *shard);
+    let searches =
+        || view.snapshot.searches.iter().map(|(_, search)| search).filter(|search| search.shard == *shard);
     let is_short_of_bytes = view.snapshot.short_of_bytes().contains(shard);
     let words = |search: &HotSearch, key: &KeyHeat| {
         let share = key.share(is_short_of_bytes).map_or_else(
             || "its share is not known".to_owned(),
             |(share, of)| format!("{} of {}", show(share, Unit::Ratio), of.word()),
         );
-        format!("{} {share}, slot {}, by {}", key.key, key.slot, search.method.row().name)
+        let slot = key.slot.map(|slot| format!("slot {slot}, ")).unwrap_or_default();
+        format!("{} {share}, {slot}by {}", key.key, search.method.row().name)
     };
     let named = searches().flat_map(|search| search.keys.iter().take(3).map(move |key| words(search, key)));
     let named: Vec<String> = named.take(MOST_NAMED).collect();

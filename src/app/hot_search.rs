@@ -219,7 +219,7 @@ mod tests {
         let shard: Subject = "redis/features#1".parse().unwrap();
         let key = KeyHeat {
             key: "user:7".into(),
-            slot: 5,
+            slot: Some(5),
             operations_share: Some(0.62),
             per_second: Some(1_240.0),
             cpu_share: None,

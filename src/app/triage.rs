@@ -133,7 +133,7 @@ impl Pass<'_> {
     }
 
     fn tell_scans(&mut self, snapshot: &Snapshot, progress: &mut impl Write) {
-        for scan in &snapshot.scans {
+        for (_, scan) in &snapshot.scans {
             if self.scans.contains_key(&scan.shard)
                 && let Some(line) = self.progress.line(scan)
             {

@@ -221,10 +221,8 @@ impl Engine {
             sources: frame.sources,
             signals,
             scans: self.world.keyspace().scans().cloned().collect(),
-            scanned_at: self.world.keyspace().scanned_at().collect(),
             complete_scans: self.world.keyspace().complete_scans().cloned().collect(),
             searches: self.world.keyspace().searches().cloned().collect(),
-            searched_at: self.world.keyspace().searched_at().collect(),
             key_sizes: self
                 .world
                 .keyspace()

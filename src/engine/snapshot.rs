@@ -51,16 +51,12 @@ pub struct Snapshot {
     pub sources: Arc<[SourceState]>,
     /// The numbers that say how callers are, in the order of [`SIGNALS`](crate::signal::SIGNALS).
     pub signals: Vec<Signal>,
-    /// Scans for big keys, one a shard.
-    pub scans: Vec<Scan>,
-    /// When each of them last told anything, in the same order.
-    pub scanned_at: Vec<Moment>,
+    /// Scans for big keys, one a shard, each with when it last told anything.
+    pub scans: Vec<(Moment, Scan)>,
     /// The last complete scan of each shard whose newest one is not complete, with when it was told.
     pub complete_scans: Vec<(Moment, Scan)>,
-    /// Searches for hot keys, the newest of each shard and way.
-    pub searches: Vec<HotSearch>,
-    /// When each of them last told anything, in the same order.
-    pub searched_at: Vec<Moment>,
+    /// Searches for hot keys, the newest of each shard and way, each with when it last told anything.
+    pub searches: Vec<(Moment, HotSearch)>,
     /// How many keys of which size each node has that counts them.
     pub key_sizes: Vec<(Subject, Arc<KeySizes>)>,
     /// Commands with large requests or replies, with the node that logged each.
@@ -123,10 +119,8 @@ impl Snapshot {
             sources: Arc::default(),
             signals: vec![],
             scans: vec![],
-            scanned_at: vec![],
             complete_scans: vec![],
             searches: vec![],
-            searched_at: vec![],
             key_sizes: vec![],
             large_commands: vec![],
             views: vec![],
@@ -159,6 +153,11 @@ impl Snapshot {
     /// Since when no target gives anything any more, though some did; `None` while any does.
     pub fn silent_since(&self) -> Option<Moment> {
         all_silent_since(self.sources.iter(), &self.settings, self.at)
+    }
+
+    /// Whether a target is in trouble at this moment: then nobody says that all is seen.
+    pub fn has_faulty_target(&self) -> bool {
+        self.targets().any(|state| state.fault.is_some())
     }
 
     /// The sources that are watched: all but Headwater itself and those that only tell.
@@ -198,7 +197,7 @@ impl Snapshot {
         let complete: BTreeMap<&Subject, (&Scan, Moment)> =
             self.complete_scans.iter().map(|(at, scan)| (&scan.shard, (scan, *at))).collect();
         let newest: BTreeMap<&Subject, (&Scan, Moment)> =
-            self.scans.iter().zip(&self.scanned_at).map(|(scan, at)| (&scan.shard, (scan, *at))).collect();
+            self.scans.iter().map(|(at, scan)| (&scan.shard, (scan, *at))).collect();
         let mut results = newest;
         results.extend(complete);
         results.into_values()
@@ -210,8 +209,6 @@ impl Snapshot {
     pub fn back_to(&self, moment: Moment) -> Option<Self> {
         let frame = self.timeline.at(moment)?;
         let before = |at: Moment| at <= frame.at;
-        let (scans, scanned_at) = told_before(&self.scans, &self.scanned_at, frame.at);
-        let (searches, searched_at) = told_before(&self.searches, &self.searched_at, frame.at);
         Some(Self {
             at: frame.at,
             gone_back_from: Some(self.gone_back_from.unwrap_or(self.at)),
@@ -222,11 +219,9 @@ impl Snapshot {
             signals: (self.signals.iter().enumerate())
                 .map(|(place, signal)| signal.back_to(frame.at, frame.beside_signals.get(place)))
                 .collect(),
-            scans,
-            scanned_at,
+            scans: self.scans.iter().filter(|(at, _)| before(*at)).cloned().collect(),
             complete_scans: self.complete_scans.iter().filter(|(at, _)| before(*at)).cloned().collect(),
-            searches,
-            searched_at,
+            searches: self.searches.iter().filter(|(at, _)| before(*at)).cloned().collect(),
             key_sizes: vec![],
             large_commands: self.large_commands.iter().filter(|(_, one)| before(one.at)).cloned().collect(),
             views: self.views.iter().filter(|(at, _)| before(*at)).cloned().collect(),
@@ -241,12 +236,6 @@ impl Snapshot {
             ..self.clone()
         })
     }
-}
-
-/// What was told up to a moment, with when.
-fn told_before<T: Clone>(all: &[T], told_at: &[Moment], moment: Moment) -> (Vec<T>, Vec<Moment>) {
-    let told = all.iter().zip(told_at).filter(|(_, at)| **at <= moment);
-    told.map(|(one, at)| (one.clone(), *at)).unzip()
 }
 
 /// A rule's state on one subject.
@@ -370,7 +359,7 @@ mod tests {
         assert_eq!((node(&now), node(&then)), ("redis/a#0@h:2".into(), "redis/a#0@h:1".into()));
         assert_eq!((now.scans.len(), then.scans.len()), (1, 0));
         let soon_after = now.back_to(Moment(65_000)).unwrap();
-        assert_eq!((soon_after.scans.len(), soon_after.scanned_at), (1, vec![Moment(61_000)]));
+        assert_eq!((soon_after.scans.len(), soon_after.scans[0].0), (1, Moment(61_000)));
         let usual = |snapshot: &Snapshot| {
             snapshot.signals.iter().find(|signal| signal.row.name == "requests").unwrap().usual
         };

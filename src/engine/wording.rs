@@ -64,6 +64,9 @@ pub fn headline_of(snapshot: &Snapshot) -> String {
             .flatten()
             .collect();
     match conclusion {
+        Conclusion::Clear if troubled > 0 => {
+            format!("{}: {}", headline(Conclusion::Blind), not_well.join(", "))
+        }
         Conclusion::Clear if !not_well.is_empty() => format!("nothing guilty; {}", not_well.join(", ")),
         Conclusion::Blind => match untold(&snapshot.report).as_slice() {
             [] => headline(conclusion).to_owned(),

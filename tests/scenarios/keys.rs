@@ -123,7 +123,7 @@ pub(crate) struct Big {
 pub(crate) fn scan(row: &Scanned, node: &Subject) -> Scan {
     let biggest = row.biggest.iter().map(|big| KeySize {
         key: RemoteText::new(&big.key),
-        slot: slot_of(big.key.as_bytes()),
+        slot: Some(slot_of(big.key.as_bytes())),
         kind: RemoteText::new(&big.kind),
         bytes: big.bytes,
         elements: big.elements,
@@ -190,7 +190,7 @@ pub(crate) fn add_events(case: &Case, source: &Subject, second: u32, reading: &m
 fn search(row: &Searched, node: &Subject) -> HotSearch {
     let keys = row.keys.iter().map(|hot| KeyHeat {
         key: RemoteText::new(&hot.key),
-        slot: slot_of(hot.key.as_bytes()),
+        slot: Some(slot_of(hot.key.as_bytes())),
         operations_share: hot.operations,
         per_second: None,
         cpu_share: hot.cpu,

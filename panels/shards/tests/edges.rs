@@ -41,3 +41,26 @@ fn the_name_comes_first_on_a_tiny_screen() {
     let text = stage(&snapshot).drawn(10, 3);
     assert!(text.contains("! featu~#2"), "{text}");
 }
+
+#[test]
+fn a_long_name_gives_way_to_its_number_also_beside_a_mark() {
+    let mut world = World::new(1, settings(None));
+    let mut shape = Reading::new("redis/ranker-prod-features".parse().unwrap(), world.now());
+    let mut other = topology(1);
+    other.cluster = "redis/ranker-prod-features".parse().unwrap();
+    other.shards[0].subject = other.cluster.shard(0);
+    other.shards[0].nodes.clear();
+    shape.events.push(Event::Topology(other));
+    world.take(shape);
+    world.go_on(5, 2e6, 0.0007);
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    let drawn = stage.drawn(100, 12);
+    assert!(drawn.contains(" ranker-pr~#0 "), "{drawn}");
+    stage.act(Action::Bottom);
+    stage.act(Action::Compare);
+    let drawn = stage.drawn(100, 12);
+    assert!(drawn.contains(" *ranker-p~#0 "), "{drawn}");
+    let drawn = stage.drawn(12, 4);
+    assert!(drawn.contains("~#0"), "{drawn}");
+}

@@ -145,6 +145,8 @@ fn two_shards_stand_beside_each_other() {
     memory                             212 MB           212 MB      1x
     clients                                24               24      1x
     "#);
+    let named = stage.with(|panel, view| panel.short(Action::Open, view));
+    assert_eq!(named, None, "a number has no page, and no key is offered for one");
     stage.act(Action::Down);
     assert_eq!(
         stage.copied().unwrap(),

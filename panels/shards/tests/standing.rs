@@ -42,8 +42,8 @@ fn our_own_view_stands_beside_the_clusters_as_far_as_that_still_holds() {
     stage.panel.open(&cluster().shard(1));
     let drawn = stage.drawn(120, 60);
     for part in [
-        "1 of 2 nodes give slots to other owners than the rest",
-        "1 of 2 nodes call the state of the cluster not ok",
+        "1 of 2 nodes gives slots to other owners than the rest",
+        "1 of 2 nodes calls the state of the cluster not ok",
         "10.0.0.12:6379 gives 2 slots away to 10.0.0.11:6379: 10, 11",
         "no node of the cluster answers for 8-9",
     ] {

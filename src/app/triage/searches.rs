@@ -68,7 +68,7 @@ impl Searches {
 
     /// Says how the searches stand.
     pub(super) fn tell(&mut self, snapshot: &Snapshot, progress: &mut impl Write) {
-        for search in &snapshot.searches {
+        for (_, search) in &snapshot.searches {
             if self.started.contains_key(&(search.shard.clone(), search.method))
                 && let Some(line) = self.progress.line(search)
             {

@@ -105,7 +105,8 @@ fn key_line((shard, key): &Row<'_>) -> String {
         Some(elements) => format!("  {elements} elements"),
         None => String::new(),
     };
-    format!("{size:>8}  {}  {}  {shard}  slot {}{elements}", key.key, key.kind, key.slot)
+    let slot = key.slot.map(|slot| format!("  slot {slot}")).unwrap_or_default();
+    format!("{size:>8}  {}  {}  {shard}{slot}{elements}", key.key, key.kind)
 }
 
 fn keys_json(rows: &[Row<'_>]) -> Vec<serde_json::Value> {

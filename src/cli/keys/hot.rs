@@ -221,7 +221,8 @@ fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> L
         match &answer.search {
             Some(search) => {
                 for key in search.keys.iter().take(top) {
-                    out.line(&format!("{}  {}  slot {}  {shard}", key.key, heat_words(key), key.slot));
+                    let slot = key.slot.map(|slot| format!("slot {slot}  ")).unwrap_or_default();
+                    out.line(&format!("{}  {}  {slot}{shard}", key.key, heat_words(key)));
                 }
                 for slot in search.slots.iter().filter(|slot| slot.keys != 1).take(top) {
                     out.line(&format!("{}  {shard}", slot_words(slot)));

@@ -136,8 +136,9 @@ pub struct HotSearch {
 pub struct KeyHeat {
     /// The key's name.
     pub key: RemoteText,
-    /// Its slot; 0 in a standalone server.
-    pub slot: u16,
+    /// Its slot; `None` in a standalone server, which has none, and where its name is not known whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u16>,
     /// Share of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_share: Option<f64>,

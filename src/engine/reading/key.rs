@@ -95,8 +95,9 @@ impl ScanState {
 pub struct KeySize {
     /// The key's name.
     pub key: RemoteText,
-    /// Its slot; 0 in a standalone server.
-    pub slot: u16,
+    /// Its slot; `None` in a standalone server, which has none, and where its name is not known whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u16>,
     /// `string`, `hash`, ...
     pub kind: RemoteText,
     /// Bytes by MEMORY USAGE.

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::slow_commands::whole;
+use super::cluster_views::slot_of_key;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::Unit;
 use crate::quantity::{counted as counted_in_words, show};
 use crate::reading::{KeySize, LargeKind, ScanState};
 use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
-use crate::slot::slot_of;
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -156,7 +155,7 @@ pub(super) fn big_keys(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) 
         match keys.get_mut(&key) {
             Some(known) => known.what = format!("{}, {what}", known.what),
             None => {
-                let slot = whole(&key).then(|| slot_of(key.as_str().as_bytes()));
+                let slot = slot_of_key(scene, shard, &key);
                 keys.insert(key.clone(), BigKey { key, bytes, slot, what, is_logged: true, at });
             }
         }
@@ -171,7 +170,7 @@ fn scanned(key: &KeySize, at: Moment) -> BigKey {
         Some(elements) if key.kind.as_str() != "string" => format!("big {}, {elements} elements", key.kind),
         _ => format!("big {}", key.kind),
     };
-    BigKey { key: key.key.clone(), bytes: key.bytes, slot: Some(key.slot), what, is_logged: false, at }
+    BigKey { key: key.key.clone(), bytes: key.bytes, slot: key.slot, what, is_logged: false, at }
 }
 
 /// What is said where nothing names a big key: a scan's outcome, else what the server counts.

@@ -7,8 +7,9 @@ use crate::metric::REDIS_ANSWER_TIME;
 use crate::quantity::{counted, counted_of};
 use crate::reading::ClusterView;
 use crate::scene::Scene;
-use crate::slot::SLOTS;
+use crate::slot::{SLOTS, slot_of};
 use crate::subject::Subject;
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// The views that still hold, each with its moment: of nodes that answer, and not older than three rounds. The last
@@ -43,6 +44,18 @@ pub(super) fn too_few(
 /// Whether a deployment is a cluster.
 pub(super) fn is_clustered(scene: &Scene<'_>, cluster: &Subject) -> bool {
     scene.world.topologies().any(|topology| topology.cluster == *cluster && topology.clustered)
+}
+
+/// The slot of a key; `None` where its deployment has no slots, or its name is not known whole.
+pub(super) fn slot_of_key(scene: &Scene<'_>, shard: &Subject, key: &RemoteText) -> Option<u16> {
+    (is_clustered(scene, &shard.component_of()) && is_whole(key)).then(|| slot_of(key.as_str().as_bytes()))
+}
+
+/// Whether a key's name is known to the last byte: nothing was escaped or cut, here or by the server, which cuts at
+/// 128 bytes.
+fn is_whole(key: &RemoteText) -> bool {
+    let name = key.as_str();
+    name.len() < 128 && !name.contains(['\\', '…'])
 }
 
 /// What is being moved: `slot 100 moves to 10.0.1.1:6379`, or nothing.

@@ -202,7 +202,7 @@ fn hot_slot(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Option<J
     let (counted, _) = told(scene, shard, at);
     let shown = show(share, Unit::Ratio);
     let known: Vec<&RemoteText> =
-        search.keys.iter().filter(|key| key.slot == slot.slot).map(|key| &key.key).collect();
+        search.keys.iter().filter(|key| key.slot == Some(slot.slot)).map(|key| &key.key).collect();
     let names = match known.as_slice() {
         [] => String::new(),
         some => {

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use super::cluster_views::slot_of_key;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{REDIS_ANSWER_TIME, Unit};
 use crate::quantity::{self, show};
 use crate::reading::{FaultKind, RUNS_A_SCRIPT, SlowCommand};
 use crate::report::{Confidence, KeyEvidence, Role};
 use crate::scene::{Scene, named_evidence};
-use crate::slot::slot_of;
 use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::Subject;
-use crate::text::RemoteText;
 use crate::world::keys_of;
 
 pub(super) static RULE: Rule = Rule {
@@ -100,7 +99,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         .into_iter()
         .take(3)
         .map(|(key, times)| KeyEvidence {
-            slot: whole(&key).then(|| slot_of(key.as_str().as_bytes())),
+            slot: slot_of_key(scene, shard, &key),
             bytes: None,
             shard: shard.clone(),
             what: quantity::counted(times as u64, "slow command"),
@@ -141,13 +140,6 @@ fn runs_a_script(scene: &Scene<'_>, shard: &Subject, node: &Subject) -> Option<B
         primary.is_some_and(|primary| primary != node && scene.latest(primary, REDIS_ANSWER_TIME).is_some());
     let breach = if is_idle { breach.at_most(Confidence::Low) } else { breach };
     Some(if state.last_data.is_some() { breach.dated(*since) } else { breach.certain() })
-}
-
-/// Whether a key's name is known to the last byte: nothing was escaped or cut, here or by the server, which cuts at
-/// 128 bytes.
-pub(super) fn whole(key: &RemoteText) -> bool {
-    let name = key.as_str();
-    name.len() < 128 && !name.contains(['\\', '…'])
 }
 
 pub(super) fn is_readable(scene: &Scene<'_>, node: &Subject) -> bool {

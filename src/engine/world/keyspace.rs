@@ -98,14 +98,9 @@ impl Keyspace {
         self.complete.values()
     }
 
-    /// The newest scan of every scanned shard.
-    pub fn scans(&self) -> impl Iterator<Item = &Scan> {
-        self.scans.values().map(|(_, scan)| scan)
-    }
-
-    /// When the newest scan of every scanned shard last told anything, in the order of [`Self::scans`].
-    pub fn scanned_at(&self) -> impl Iterator<Item = Moment> {
-        self.scans.values().map(|(at, _)| *at)
+    /// The newest scan of every scanned shard, with when it last told anything.
+    pub fn scans(&self) -> impl Iterator<Item = &(Moment, Scan)> {
+        self.scans.values()
     }
 
     /// The newest search of each way on a shard, those young enough to speak of the present, each with when it last told
@@ -118,14 +113,9 @@ impl Keyspace {
             .map(|(_, (at, search))| (*at, search))
     }
 
-    /// The newest search of every shard and way.
-    pub fn searches(&self) -> impl Iterator<Item = &HotSearch> {
-        self.searches.values().map(|(_, search)| search)
-    }
-
-    /// When the newest search of every shard and way last told anything, in the order of [`Self::searches`].
-    pub fn searched_at(&self) -> impl Iterator<Item = Moment> {
-        self.searches.values().map(|(at, _)| *at)
+    /// The newest search of every shard and way, with when it last told anything.
+    pub fn searches(&self) -> impl Iterator<Item = &(Moment, HotSearch)> {
+        self.searches.values()
     }
 
     /// How many keys of which size a node has.
@@ -208,7 +198,7 @@ mod tests {
             assert_eq!(told(&keyspace, 801), Some((2_000, 9)));
         }
         assert_eq!(
-            keyspace.scans().map(|scan| scan.scanned).collect::<Vec<_>>(),
+            keyspace.scans().map(|(_, scan)| scan.scanned).collect::<Vec<_>>(),
             [3],
             "how the newest stands"
         );
@@ -232,7 +222,7 @@ mod tests {
         keyspace.take_large(&node, &large(1, 0, LargeKind::Reply), 0);
         keyspace.remove(&node);
         keyspace.keep_shards(&cluster, |shard| *shard == stays);
-        assert!(keyspace.scans().map(|scan| &scan.shard).eq([&stays, &other]));
+        assert!(keyspace.scans().map(|(_, scan)| &scan.shard).eq([&stays, &other]));
         assert_eq!(keyspace.all_large().count(), 0);
     }
 }

@@ -219,8 +219,8 @@ impl Run {
         }
     }
 
-    fn slot(&self, key: &[u8]) -> u16 {
-        if self.job.clustered { slot_of(key) } else { 0 }
+    fn slot(&self, key: &[u8]) -> Option<u16> {
+        self.job.clustered.then(|| slot_of(key))
     }
 
     async fn tell(&mut self, state: ScanState) {
@@ -249,7 +249,7 @@ impl Run {
 }
 
 /// A key of which nothing is known but its name.
-fn heat(key: &[u8], slot: u16) -> KeyHeat {
+fn heat(key: &[u8], slot: Option<u16>) -> KeyHeat {
     KeyHeat {
         key: RemoteText::from_bytes(key),
         slot,

@@ -182,7 +182,8 @@ impl Live {
         self.scans.retain(|shard, handle| {
             // What the task sent last may be in the next snapshot only.
             let ended = |scan: &&Scan| scan.shard == *shard && scan.state.has_ended();
-            let scan = snapshot.scans.iter().find(ended).filter(|_| handle.task.is_finished());
+            let scan =
+                snapshot.scans.iter().map(|(_, scan)| scan).find(ended).filter(|_| handle.task.is_finished());
             if let Some(scan) = scan {
                 outlet.say(scan_line(scan), matches!(scan.state, ScanState::Stopped(_)));
             }
@@ -196,7 +197,12 @@ impl Live {
             let ended = |search: &&HotSearch| {
                 search.shard == *shard && search.method == *method && search.state.has_ended()
             };
-            let search = snapshot.searches.iter().find(ended).filter(|_| handle.task.is_finished());
+            let search = snapshot
+                .searches
+                .iter()
+                .map(|(_, search)| search)
+                .find(ended)
+                .filter(|_| handle.task.is_finished());
             if let Some(search) = search {
                 outlet.say(search_line(search), matches!(search.state, ScanState::Stopped(_)));
             }

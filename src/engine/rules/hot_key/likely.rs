@@ -145,7 +145,7 @@ fn read_often(scene: &Scene<'_>, shard: &Subject) -> Vec<KeyEvidence> {
     keys.map(|key| KeyEvidence {
         key: key.key.clone(),
         bytes: None,
-        slot: Some(key.slot),
+        slot: key.slot,
         shard: shard.clone(),
         what: "read most often; its share is not known".to_owned(),
     })

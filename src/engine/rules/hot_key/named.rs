@@ -74,7 +74,7 @@ pub(in crate::rules) fn hot_keys(scene: &Scene<'_>, shard: &Subject, limits: &Li
 fn of_search(search: &HotSearch, at: Moment, by_bytes: bool, limits: &Limits<'_>) -> Vec<HotKey> {
     let named = |key: &KeyHeat, share: f64, of: ShareOf, next: Option<f64>| HotKey {
         key: key.key.clone(),
-        slot: Some(key.slot),
+        slot: key.slot,
         share,
         of: of.word(),
         at,
@@ -98,7 +98,7 @@ fn of_search(search: &HotSearch, at: Moment, by_bytes: bool, limits: &Limits<'_>
     // The only key of a hot slot is as hot as the slot.
     let of_slots = hot_slots(search, by_bytes, limits);
     for (slot, share, of, next) in of_slots.into_iter().filter(|(slot, ..)| slot.keys == 1) {
-        let mut in_it = search.keys.iter().filter(|key| key.slot == slot.slot);
+        let mut in_it = search.keys.iter().filter(|key| key.slot == Some(slot.slot));
         if let (Some(key), None) = (in_it.next(), in_it.next()) {
             hot.push(HotKey { of, ..named(key, share, ShareOf::Cpu, next) });
         }

@@ -129,9 +129,7 @@ async fn read_once(run: &mut Run, operations: f64) -> Result<(), End> {
     let (connection, deadline) = run.open().await?;
     let reply = connection.ask(Command::HotkeysGet, deadline).await?;
     run.search.keys = read_valkey_hotkeys(&reply, operations);
-    for key in &mut run.search.keys {
-        key.slot = if run.job.clustered { key.slot } else { 0 };
-    }
+    leave_slots_out(run);
     if run.search.keys.is_empty() {
         return Err(End::Refused(
             "it has counted nothing: its setting for hot keys has to be above 0 for a while".to_owned(),
@@ -161,8 +159,13 @@ async fn counts(run: &mut Run) -> Result<Option<Counted>, End> {
 fn take(run: &mut Run, counted: Counted) {
     run.search.seconds = counted.seconds;
     run.search.keys = counted.keys;
+    leave_slots_out(run);
+}
+
+/// A standalone server has no slots.
+fn leave_slots_out(run: &mut Run) {
     if !run.job.clustered {
-        run.search.keys.iter_mut().for_each(|key| key.slot = 0);
+        run.search.keys.iter_mut().for_each(|key| key.slot = None);
     }
 }
 
@@ -184,7 +187,7 @@ pub(in crate::sources::redis) fn read_hotkeys(reply: &Value) -> Option<Counted> 
         let is_scaled = rows.iter().map(|(_, value)| value).sum::<f64>() * sample > total * 1.05;
         let factor = if is_scaled { 1.0 } else { sample };
         for (key, value) in rows {
-            let heat = keys.entry(key).or_insert_with(|| heat(key, slot_of(key)));
+            let heat = keys.entry(key).or_insert_with(|| heat(key, Some(slot_of(key))));
             set(heat, share(value * factor, total));
         }
     };
@@ -218,7 +221,7 @@ pub(in crate::sources::redis) fn read_valkey_hotkeys(reply: &Value, operations: 
         Some(KeyHeat {
             per_second: Some(per_second),
             operations_share: share(per_second, operations),
-            ..heat(key, slot_of(key))
+            ..heat(key, Some(slot_of(key)))
         })
     };
     let mut keys: Vec<_> = items(reply).unwrap_or_default().iter().filter_map(row).collect();

@@ -164,5 +164,5 @@ pub(in crate::sources::redis) fn read_monitored(bytes: &[u8]) {
     for piece in bytes.chunks(7) {
         counter.take(piece, headwater_engine::Moment::default());
     }
-    let _ = counter.hottest(KEEP, 1.0, |_| 0);
+    let _ = counter.hottest(KEEP, 1.0, |_| None);
 }

@@ -163,9 +163,9 @@ async fn named(run: &mut Run, may_name: &mut bool) -> Result<Vec<KeyHeat>, End> 
             [only] => keys.push(KeyHeat {
                 cpu_share: slot.cpu_share,
                 bytes_share: slot.bytes_share,
-                ..heat(only, slot.slot)
+                ..heat(only, Some(slot.slot))
             }),
-            few if few.len() <= FEW_KEYS => keys.extend(few.iter().map(|key| heat(key, slot.slot))),
+            few if few.len() <= FEW_KEYS => keys.extend(few.iter().map(|key| heat(key, Some(slot.slot)))),
             _ => {}
         }
     }

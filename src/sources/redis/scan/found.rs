@@ -156,7 +156,7 @@ impl Found {
     pub(super) fn rows(&self, clustered: bool) -> (Vec<KeySize>, Vec<KeySize>) {
         let row = |known: &Known| KeySize {
             key: RemoteText::from_bytes(&known.key),
-            slot: if clustered { slot_of(&known.key) } else { 0 },
+            slot: clustered.then(|| slot_of(&known.key)),
             kind: RemoteText::new(known.kind.as_deref().unwrap_or_default()),
             bytes: known.bytes,
             elements: known.elements,
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(names(&biggest), ["text", "hash"]);
         assert_eq!(names(&longest), ["list", "hash"]);
         assert_eq!((biggest[0].kind.as_str(), biggest[0].elements), ("string", Some(999_900)));
-        assert_eq!(longest[0].slot, slot_of(b"list"));
+        assert_eq!(longest[0].slot, Some(slot_of(b"list")));
     }
 
     #[test]

@@ -90,7 +90,12 @@ impl Counter {
     }
 
     /// The keys that were seen most often in so many seconds, most first.
-    pub(super) fn hottest(&self, most: usize, seconds: f64, slot: impl Fn(&[u8]) -> u16) -> Vec<KeyHeat> {
+    pub(super) fn hottest(
+        &self,
+        most: usize,
+        seconds: f64,
+        slot: impl Fn(&[u8]) -> Option<u16>,
+    ) -> Vec<KeyHeat> {
         let mut keys: Vec<_> = self.keys.iter().collect();
         keys.sort_by(|(a_key, a), (b_key, b)| b.seen.cmp(&a.seen).then_with(|| a_key.cmp(b_key)));
         let heat_of = |((database, key), count): (&(u32, Vec<u8>), &Count)| {
@@ -188,7 +193,7 @@ mod tests {
 
     fn told(counter: &Counter) -> Vec<(String, f64, String)> {
         counter
-            .hottest(3, 1.0, |_| 0)
+            .hottest(3, 1.0, |_| None)
             .into_iter()
             .map(|key| (key.key.to_string(), key.operations_share.unwrap(), key.command.unwrap().to_string()))
             .collect()
@@ -271,7 +276,7 @@ mod tests {
             for key in &calls {
                 counter.take(&line(1, "a:1", &["get", &format!("k{key}")]), Moment(0));
             }
-            for heat in counter.hottest(30, 1.0, |_| 0) {
+            for heat in counter.hottest(30, 1.0, |_| None) {
                 let seen = calls.iter().filter(|key| format!("k{key}") == heat.key.as_str()).count();
                 prop_assert!(heat.per_second.unwrap() <= seen as f64);
             }
