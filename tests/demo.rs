@@ -17,6 +17,11 @@ fn demo(arguments: &[&str]) -> Output {
 
 /// Whom the demo of a scenario accuses first and by which rule, without any server to start.
 fn first_suspect(scenario: &str) -> Option<(String, String)> {
+    suspects(scenario).into_iter().next()
+}
+
+/// All whom the demo of a scenario accuses, and by which rule.
+fn suspects(scenario: &str) -> Vec<(String, String)> {
     let ran = demo(&[scenario, "--format", "json"]);
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{said}");
@@ -25,7 +30,7 @@ fn first_suspect(scenario: &str) -> Option<(String, String)> {
     assert!(said.contains("install Redis 7") && !said.contains("changes nothing"), "{said}");
     let report: Report = serde_json::from_slice(&ran.stdout).expect("the report is JSON");
     assert_eq!(report.conclusion == Conclusion::Guilty, !report.suspects.is_empty(), "{report:?}");
-    report.suspects.into_iter().next().map(|first| (first.subject.to_string(), first.rule))
+    report.suspects.into_iter().map(|suspect| (suspect.subject.to_string(), suspect.rule)).collect()
 }
 
 #[test]
@@ -58,6 +63,13 @@ fn commands_over_several_slots_are_accused_on_the_whole_deployment() {
 fn a_pool_without_connections_is_accused_by_the_service_that_has_it() {
     let accused = ("service/ranker".to_owned(), "pool-starved".to_owned());
     assert_eq!(first_suspect("pool-starved"), Some(accused));
+}
+
+#[test]
+fn a_storm_of_retries_is_told_of_those_who_send_it() {
+    let accused = ("client/load".to_owned(), "retry-storm".to_owned());
+    let suspects = suspects("retry-storm");
+    assert!(suspects.contains(&accused), "{suspects:?}");
 }
 
 #[test]

@@ -151,4 +151,5 @@ static RECORDINGS: &[(&str, &[u8])] = &[
     ("expiry-herd", include_bytes!("../../assets/recordings/expiry-herd.hwr")),
     ("cross-slot", include_bytes!("../../assets/recordings/cross-slot.hwr")),
     ("pool-starved", include_bytes!("../../assets/recordings/pool-starved.hwr")),
+    ("retry-storm", include_bytes!("../../assets/recordings/retry-storm.hwr")),
 ];
