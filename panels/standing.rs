@@ -61,9 +61,9 @@ mod tests {
         let calm = World::after(Trouble::None, 10);
         assert_eq!(standing(&calm), CALM);
         let mut sources = calm.sources.to_vec();
-        let queue = sources.iter_mut().find(|state| state.source.kind() == Kind::Queue);
+        let page = sources.iter_mut().find(|state| state.source.kind() == Kind::Service);
         let fault = Fault { kind: FaultKind::Http, message: "503".into() };
-        queue.unwrap().fault = Some((calm.at, fault));
+        page.unwrap().fault = Some((calm.at, fault));
         let partly = Snapshot { sources: sources.into(), ..(*calm).clone() };
         assert_eq!(standing(&partly), BLIND);
         let said = headline_of(&partly);

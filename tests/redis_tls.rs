@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use headwater::sources::Outlet;
-use headwater::sources::redis::{ClientCertificate, RedisSpec, RedisTarget, TlsSpec};
+use headwater::sources::client_certificate::ClientCertificate;
+use headwater::sources::redis::{RedisSpec, RedisTarget, TlsSpec};
 use headwater_engine::reading::{FaultKind, Reading};
 use headwater_engine::{Kind, Subject, metric};
 use headwater_test_support::certificates::Authority;

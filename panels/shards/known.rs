@@ -76,7 +76,6 @@ impl Known {
         DataState::at(self.source(node), self.now, &self.settings)
     }
 
-
     /// The moment from which numbers of a node are what is going on now; what was seen before it failed is not, be it
     /// ever so young.
     pub(super) fn present_from(&self, node: &Subject) -> Moment {

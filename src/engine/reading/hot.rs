@@ -136,7 +136,7 @@ pub struct HotSearch {
 pub struct KeyHeat {
     /// The key's name.
     pub key: RemoteText,
-    /// Its slot; `None` in a standalone server, which has none, and where its name is not known whole.
+    /// Its slot; `None` in a server alone, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u16>,
     /// Share of operations.

@@ -95,7 +95,7 @@ impl ScanState {
 pub struct KeySize {
     /// The key's name.
     pub key: RemoteText,
-    /// Its slot; `None` in a standalone server, which has none, and where its name is not known whole.
+    /// Its slot; `None` in a server alone, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u16>,
     /// `string`, `hash`, ...
@@ -192,8 +192,7 @@ pub enum ToCome {
 }
 
 impl ToCome {
-    /// The share of the expiring keys above which those of one second may be a herd; lifetimes of an hour with chance
-    /// have 0.1 %.
+    /// The share of expiring keys above which those of one second may be a herd; spread over an hour they have 0.1 %.
     pub const SHARE: f64 = 0.05;
 
     /// The sampled keys that expire below which a share is chance.
