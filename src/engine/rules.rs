@@ -177,7 +177,8 @@ pub struct Rule {
     pub thresholds: &'static [Threshold],
     /// Other explanations of the same observations.
     pub rivals: &'static [RivalRow],
-    /// Ids of rules whose findings on the same subject, its parts or its whole this one explains.
+    /// Ids of rules whose findings on the same subject, its parts or its whole this one explains, and those on what its
+    /// breach says that it floods.
     pub absorbs: &'static [&'static str],
     /// The judgement.
     pub judge: fn(&Scene<'_>, &Subject, &Limits<'_>) -> Judgement,

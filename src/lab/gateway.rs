@@ -3,7 +3,7 @@
 //!
 //! Two of its habits are those of many a real one, and are what `failover-storm` is about: an instance whose port
 //! accepts a connection counts as ready, and one that is slow is taken out whatever that means for the rest. Its
-//! intervals are a tenth of the usual ones, so that half a minute shows what takes minutes elsewhere.
+//! intervals are a fraction of the usual ones, so that half a minute shows what takes minutes elsewhere.
 
 mod page;
 mod upstream;
@@ -38,19 +38,22 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const RETRIES: u32 = 1;
 
 /// How often instances are looked at: whether they accept connections, and how slow they were.
-const INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a connection may take to be accepted by one that is ready.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// An instance whose answers of the last interval took longer than this on average is taken out.
-const SLOW: Duration = Duration::from_millis(700);
+/// An instance whose answers took longer than this on average is slow: some five times the usual.
+const SLOW: Duration = Duration::from_millis(400);
+
+/// In so many intervals in a row it has to be slow to be taken out: a machine that pauses makes everyone slow in one.
+const SLOW_INTERVALS: u32 = 2;
 
 /// Answers in an interval below which their mean means nothing.
 const FEWEST: u32 = 3;
 
 /// For how long.
-const EJECTED_FOR: Duration = Duration::from_secs(3);
+const EJECTED_FOR: Duration = Duration::from_secs(4);
 
 /// Instances that are never taken out together: one has to be left.
 const LEFT: usize = 1;
@@ -184,12 +187,8 @@ impl Gateway {
     /// Takes out who was slow, the slowest first, and lets back in whose time is over.
     fn eject(&self) {
         let now = Instant::now();
-        let mut slow: Vec<_> = self
-            .upstreams
-            .iter()
-            .filter_map(|upstream| Some((upstream.mean_since_last()?, upstream)))
-            .collect();
-        slow.retain(|(mean, upstream)| *mean > SLOW && !upstream.is_ejected(now));
+        let mut slow: Vec<_> =
+            self.upstreams.iter().filter_map(|upstream| Some((upstream.slowness(now)?, upstream))).collect();
         slow.sort_by_key(|(mean, _)| std::cmp::Reverse(*mean));
         let out = self.upstreams.iter().filter(|upstream| upstream.is_ejected(now)).count();
         let more = self.upstreams.len().saturating_sub(LEFT + out);

@@ -4,6 +4,7 @@ mod table;
 
 use std::time::Duration;
 
+use headwater_engine::report::Role;
 pub use table::SCENARIOS;
 
 /// One thing that happens in the lab, and what is expected of whoever diagnoses it.
@@ -152,8 +153,11 @@ pub struct RangeInclusiveF64(pub f64, pub f64);
 /// What a diagnosis should say of a scenario once its fault is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// The first suspect, or none: then nothing may be guilty.
+    /// The first suspect, or none: then nothing may be guilty, but for what `passes`.
     pub first: Option<Suspect>,
+    /// Ids of rules that may find somebody guilty while the fault lasts, and that have ended by the time the triage does:
+    /// who came later finds nobody guilty.
+    pub passes: &'static [&'static str],
     /// Subjects that must be found innocent; `*` stands for any text, and the guilty shard is not meant.
     pub innocent: &'static [&'static str],
     /// Subjects that must stay unknown, because nothing in the lab can show them.
@@ -167,6 +171,8 @@ pub struct Suspect {
     pub subject: &'static str,
     /// The id of the rule that convicts it.
     pub rule: &'static str,
+    /// Its part in the story.
+    pub role: Role,
 }
 
 impl Scenario {

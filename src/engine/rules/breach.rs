@@ -2,6 +2,7 @@
 
 use super::{Judgement, RivalRow};
 use crate::report::{Confidence, Evidence, KeyEvidence, Rival};
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// A passed limit.
@@ -30,6 +31,9 @@ pub struct Breach {
     /// Whether callers lose the time for it elsewhere, where they make up for what they did not get here: then little
     /// time spent here is no sign of innocence.
     pub elsewhere: bool,
+    /// Components below its subject that would have room but for the load that it makes there: what the rule absorbs
+    /// is its doing on them as well.
+    pub floods: Vec<Subject>,
     /// What it is once it is over, where its sentence speaks of the present or of what was still to come. A later
     /// breach of the same run that has none, because less of it is seen by then, leaves what was said.
     pub over: Option<Over>,
@@ -59,6 +63,7 @@ impl Breach {
             certain: false,
             before: false,
             elsewhere: false,
+            floods: vec![],
             over: None,
         }
     }
@@ -87,6 +92,12 @@ impl Breach {
     /// The same breach, for which callers lose the time elsewhere.
     pub fn made_up_for_elsewhere(mut self) -> Self {
         self.elsewhere = true;
+        self
+    }
+
+    /// The same breach, whose load is what these components below its subject suffer from.
+    pub fn flooding(mut self, components: Vec<Subject>) -> Self {
+        self.floods = components;
         self
     }
 

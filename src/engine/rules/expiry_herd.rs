@@ -1,5 +1,7 @@
 //! Many keys of a shard expired at once.
 
+use std::time::Duration;
+
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
 use crate::metric::{Metric, REDIS_EXPIRE_CAPPED, REDIS_EXPIRE_TIME, REDIS_EXPIRED, REDIS_MISSES, Unit};
@@ -64,6 +66,12 @@ pub(super) static RULE: Rule = Rule {
 /// With nothing to compare with, a burst must be this many times above the floor.
 const WITHOUT_COMPARISON: f64 = 10.0;
 
+/// How far back misses before a herd are looked at.
+const BEFORE: Duration = Duration::from_secs(30);
+
+/// Points of a node before a herd from which their mean says what was usual.
+const LEAST_BEFORE: u32 = 3;
+
 fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(primary) = scene.primary(shard) else {
         return Judgement::Unknown("no primary is known".to_owned());
@@ -111,7 +119,10 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Clear(format!("keys expire at {shown}, and each cycle had time for them"));
     }
     let misses = scene.total(&cluster, REDIS_MISSES);
-    let healthy_misses = scene.total_baseline(&cluster, REDIS_MISSES);
+    let begun = began(scene, primary, limit);
+    let healthy_misses = scene.total_baseline(&cluster, REDIS_MISSES).or_else(|| {
+        misses_before(scene, &cluster, begun?).map(|mean| Baseline::new(mean, BaselineFrom::Earlier))
+    });
     let missed = misses
         .zip(healthy_misses)
         .filter(|(now, healthy)| now.value >= healthy.typical * limits.of("misses") && now.value > 1.0);
@@ -137,7 +148,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
         numbers,
     );
     // What had begun before anybody looked has no date.
-    breach = match began(scene, primary, limit) {
+    breach = match begun {
         Some(at) => breach.dated(at),
         None => breach.certain(),
     };
@@ -170,4 +181,17 @@ fn began(scene: &Scene<'_>, node: &Subject, limit: f64) -> Option<Moment> {
         first = Some(seen.at);
     }
     None
+}
+
+/// Look-ups that missed, a second, over all nodes in the half minute before a herd: the healthy value of who was started
+/// only shortly before. `None` where fewer than three points of a node are from then.
+fn misses_before(scene: &Scene<'_>, cluster: &Subject, begun: Moment) -> Option<f64> {
+    let before = |node: &Subject| {
+        let points = scene.store.points(node, REDIS_MISSES, None)?.since(begun - BEFORE);
+        let (sum, count) = points
+            .take_while(|seen| seen.at < begun - scene.settings.interval)
+            .fold((0.0, 0), |(sum, count), seen| (sum + seen.value, count + 1));
+        (count >= LEAST_BEFORE).then(|| Seen { value: sum / f64::from(count), at: begun })
+    };
+    scene.over_parts(cluster, before).map(|sum| sum.value)
 }

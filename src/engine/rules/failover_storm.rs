@@ -1,31 +1,34 @@
 //! A gateway takes instances out and in again, and each time the rest is washed away.
 
+mod moves;
+
 use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{
-    Metric, PROCESS_START, UPSTREAM_EJECTED, UPSTREAM_HEALTHY, UPSTREAM_MEMBERS, UPSTREAM_READY, Unit,
-};
+use crate::metric::{UPSTREAM_MEMBERS, UPSTREAM_PANIC, Unit};
 use crate::quantity::times;
 use crate::report::{Confidence, Role};
-use crate::scene::{Scene, Told, named_evidence};
+use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
-use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "failover-storm",
     title: "instances are taken out and in again, and the rest carries their load",
-    doc: "Within 5 minutes a gateway took instances out at least twice, and they came back at least twice, without \
-          having been started anew. Busy is taken for broken: those that are left get the load of those that are out, \
-          are late themselves, and are taken out next. Instances that were started in this time are a rollout and no \
-          storm; where no start times are known, both stay possible. It makes worse what made the first instances late.",
+    doc: "Within 5 minutes a gateway took instances out and let them in again at least twice, at least two of them where it \
+          tells them apart, without their having been started anew. Busy is taken for broken: those that are left get \
+          the load of those that are out, are late themselves, and are taken out next. Told by how many are out or get \
+          requests, by readiness checks, by how often one was taken out, or by who is asked nothing; a pool that only \
+          counts who was taken out does not tell who came back, and the answer is Unknown. Where requests are counted for \
+          each instance, their load must have moved to the rest. Instances that were started in this time are a \
+          rollout and no storm; where no start times are known, both stay possible. It makes worse what made the first \
+          instances late, and may go on when that is over; what waits in the queues behind it meanwhile is its doing.",
     next: "let the gateway take out at most a fifth and never below two, softly (some traffic left) at 5 times the \
            usual mean and whole only after 3 failed checks or 50 % errors; then see what made the first one late",
     watches: Watches::Those {
         kinds: &[Kind::Gateway],
         which: "that tells which upstreams get requests",
-        are: |scene, gateway| SIGNS.iter().any(|sign| scene.tells(gateway, sign.metric)),
+        are: moves::tells,
     },
     nature: Nature::Mechanism,
     exonerates: true,
@@ -38,150 +41,96 @@ pub(super) static RULE: Rule = Rule {
             unit: Unit::Count,
             help: "times that an instance is taken out, and times that one comes back: a single one may be sick",
         },
+        Threshold {
+            name: "moved",
+            default: 1.1,
+            unit: Unit::Ratio,
+            help: "multiple of an equal share that those who are in must carry while others are out, where it is counted",
+        },
         Threshold { name: "window", default: 300.0, unit: Unit::Seconds, help: "how far back they count" },
     ],
     rivals: &[RivalRow {
         rule: "recent-change",
         told_by: "when the processes behind the gateway were started: a rolling deploy also takes one out after another",
     }],
-    absorbs: &[],
+    absorbs: &["queue-not-compute", "compute-bound", "no-backpressure"],
     judge,
 };
 
-/// A metric that tells who gets requests.
-struct Sign {
-    metric: Metric,
-    /// How many leave when it rises by one.
-    leaving: f64,
-}
-
-/// What tells of leaving and coming back, the surest first: of each gateway the first that it has counts.
-static SIGNS: &[Sign] = &[
-    Sign { metric: UPSTREAM_EJECTED, leaving: 1.0 },
-    Sign { metric: UPSTREAM_HEALTHY, leaving: -1.0 },
-    Sign { metric: UPSTREAM_READY, leaving: -1.0 },
-];
-
-/// The comings and goings at one gateway.
-#[derive(Default)]
-struct Moves {
-    left: f64,
-    back: f64,
-    most_out: f64,
-    first: Option<Moment>,
-    last: Option<Moment>,
-}
-
 fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement {
-    let from = scene.now - Duration::from_secs_f64(limits.of("window").clamp(1.0, 86_400.0));
-    let Some((sign, told)) = signs(scene, gateway) else {
+    let window = limits.of("window").clamp(1.0, 86_400.0);
+    let Ok(moves) = moves::moves(scene, gateway, scene.now - Duration::from_secs_f64(window)) else {
         return Judgement::Unknown(format!("nothing tells who gets requests: {}", scene.missing(gateway)));
     };
-    // Each replica of the gateway sees the same instances go: the one that saw most counts.
-    let mut observers: Vec<&Subject> = told.iter().map(|told| &told.by).collect();
-    observers.dedup();
-    let moves = observers
-        .into_iter()
-        .map(|by| moves(scene, sign, told.iter().filter(|told| told.by == *by), from))
-        .max_by(|one, other| one.left.min(one.back).total_cmp(&other.left.min(other.back)))
-        .unwrap_or_default();
-    let shown =
-        format!("{:.0} taken out and {:.0} back in {:.0} s", moves.left, moves.back, limits.of("window"));
-    let (Some(first), Some(last)) = (moves.first, moves.last) else {
+    let Some(moves) = moves else {
         return Judgement::Clear("nobody was taken out".to_owned());
     };
-    if moves.left.min(moves.back) < limits.of("leavings") {
-        return Judgement::Clear(shown);
-    }
-    let starts = starts(scene, gateway);
-    let begun = starts.iter().filter(|start| **start >= from.0 as f64 / 1_000.0).count();
-    if begun as f64 >= limits.of("leavings") {
-        return Judgement::Clear(format!("{shown}: a rollout, {begun} instances were started anew"));
-    }
-    let members = members(scene, gateway, sign, &told);
-    let each = members.filter(|all| *all > moves.most_out).map(|all| all / (all - moves.most_out));
-    let load = each.map_or(String::new(), |each| {
-        format!("; with {:.0} out the rest carries {} its share", moves.most_out, times(each))
-    });
-    let count = |name: &str, value: f64, limit: Option<f64>| {
-        named_evidence(name.to_owned(), Unit::Count, Seen { value, at: last }, limit, None)
+    let least = limits.of("leavings");
+    let Some(back) = moves.back else {
+        let shown = format!("{:.0} taken out in {window:.0} s", moves.left);
+        return match moves.left < least {
+            true => Judgement::Clear(shown),
+            false => {
+                Judgement::Unknown(format!("{shown}, and nothing tells whether and when they came back"))
+            }
+        };
     };
-    let limit = Some(limits.of("leavings"));
+    let shown = format!("{:.0} taken out and {back:.0} back in {window:.0} s", moves.left);
+    if moves.trips < least {
+        let is_rollout = moves.started > 0.0 && moves.left >= least;
+        let why = format!(": a rollout, {:.0} instances were started anew", moves.started);
+        return Judgement::Clear(if is_rollout { shown + &why } else { shown });
+    }
+    if moves.travellers.is_some_and(|travellers| travellers < least) {
+        return Judgement::Clear(format!("{shown}, always the same one: it may be sick"));
+    }
+    if let Some(load) = moves.load.filter(|load| *load < limits.of("moved")) {
+        return Judgement::Clear(format!(
+            "{shown}, and their load stayed with them: the rest carries {} its share",
+            times(load)
+        ));
+    }
+    let out = moves.most_out.filter(|out| *out > 0.0);
+    let reckoned = || {
+        let (all, out) = (moves.members?, out?);
+        (all > out).then(|| (format!("with {out:.0} out the rest carries"), all / (all - out)))
+    };
+    let carried = moves.load.map(|load| ("the rest carries".to_owned(), load)).or_else(reckoned);
+    let load = carried.map_or(String::new(), |(who, load)| format!("; {who} {} its share", times(load)));
+    let panic = scene.total_of_parts(gateway, UPSTREAM_PANIC).filter(|panic| panic.value > 0.0);
+    let panics = if panic.is_some() { "; so few are left that the gateway asks sick ones too" } else { "" };
+    let named = |name: &str, value: f64, limit: Option<f64>, unit: Unit| {
+        named_evidence(name.to_owned(), unit, Seen { value, at: moves.last }, limit, None)
+    };
+    let count = |name: &str, value: f64, limit: Option<f64>| named(name, value, limit, Unit::Count);
     let mut numbers = vec![
-        count("instances taken out", moves.left, limit),
-        count("instances back", moves.back, limit),
-        count("instances out at once", moves.most_out, None),
+        count("instances taken out", moves.left, Some(least)),
+        count("instances back", back, Some(least)),
     ];
-    numbers.extend(members.map(|all| count(UPSTREAM_MEMBERS.name(), all, None)));
+    numbers.extend(out.map(|out| count("instances out at once", out, None)));
+    numbers.extend(moves.members.map(|all| count(UPSTREAM_MEMBERS.name(), all, None)));
+    numbers.extend(
+        moves
+            .load
+            .map(|load| named("load of those that are in", load, Some(limits.of("moved")), Unit::Ratio)),
+    );
+    numbers.extend(panic.map(|panic| evidence(UPSTREAM_PANIC, panic, None, None)));
     let breach = Breach::new(
-        format!("{shown}, limit {} each{load}", limits.of("leavings")),
-        format!("{:.0} out and in again", moves.left.min(moves.back)),
-        moves.left.min(moves.back) / limits.of("leavings"),
+        format!("{shown}, limit {least} each{load}{panics}"),
+        format!("{:.0} out and in again", moves.trips),
+        moves.trips / least,
         numbers,
     )
-    .dated(first);
-    if starts.is_empty() {
-        breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
-    } else {
+    .flooding(queues_behind(scene, gateway))
+    .dated(moves.first);
+    if moves::knows_starts(scene, gateway) {
         breach.judged()
+    } else {
+        breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
     }
 }
 
-/// The surest sign of which anything is fresh, with its series.
-fn signs(scene: &Scene<'_>, gateway: &Subject) -> Option<(&'static Sign, Vec<Told>)> {
-    SIGNS.iter().find_map(|sign| {
-        let told = scene.told(gateway, sign.metric);
-        let is_fresh = |told: &Told| scene.latest_part(&told.by, sign.metric, told.part.as_ref()).is_some();
-        told.iter().any(is_fresh).then_some((sign, told))
-    })
-}
-
-/// What went and came back, as one gateway saw it.
-fn moves<'a>(scene: &Scene<'_>, sign: &Sign, told: impl Iterator<Item = &'a Told>, from: Moment) -> Moves {
-    let mut steps: Vec<(Moment, f64)> = vec![];
-    let mut out = 0.0;
-    for told in told {
-        let points = scene.points_since(told, sign.metric, from);
-        // Who was out before the window is out at its beginning; of members that get requests nobody knows how many.
-        out += points.first().filter(|_| sign.leaving > 0.0).map_or(0.0, |seen| seen.value);
-        let moved = |pair: &[Seen]| (pair[1].at, (pair[1].value - pair[0].value) * sign.leaving);
-        steps.extend(points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0));
-    }
-    steps.sort_by_key(|(at, _)| *at);
-    let mut moves = Moves { most_out: out, ..Moves::default() };
-    for (at, gone) in steps {
-        out += gone;
-        moves.left += gone.max(0.0);
-        moves.back += (-gone).max(0.0);
-        moves.most_out = moves.most_out.max(out);
-        moves.first = moves.first.or(Some(at));
-        moves.last = Some(at);
-    }
-    moves
-}
-
-/// When the processes behind a gateway were started, in seconds since the epoch.
-fn starts(scene: &Scene<'_>, gateway: &Subject) -> Vec<f64> {
-    let behind = scene.graph.callees(gateway).filter(|callee| callee.kind() == Kind::Service);
-    let instances = behind.flat_map(|service| scene.world.parts(service));
-    instances
-        .filter_map(|(instance, _)| scene.latest(instance, PROCESS_START))
-        .map(|seen| seen.value)
-        .collect()
-}
-
-/// How many instances there are behind a gateway: as it says, else the parts that it tells apart.
-fn members(scene: &Scene<'_>, gateway: &Subject, sign: &Sign, told: &[Told]) -> Option<f64> {
-    let one = told.first().map(|told| &told.by)?;
-    let said = scene.told(gateway, UPSTREAM_MEMBERS);
-    let of_one = said.iter().filter(|said| said.by == *one);
-    let sum: f64 = of_one
-        .filter_map(|said| scene.latest_part(&said.by, UPSTREAM_MEMBERS, said.part.as_ref()))
-        .map(|seen| seen.value)
-        .sum();
-    let apart = told.iter().filter(|told| told.by == *one).count() as f64;
-    match sum {
-        sum if sum > 0.0 => Some(sum),
-        _ => (sign.metric != UPSTREAM_HEALTHY && apart > 1.0).then_some(apart),
-    }
+/// The queues of what a gateway calls: what moves between instances waits there.
+fn queues_behind(scene: &Scene<'_>, gateway: &Subject) -> Vec<Subject> {
+    scene.graph.below(gateway).into_keys().filter(|below| below.kind() == Kind::Queue).collect()
 }

@@ -101,16 +101,23 @@ impl Candidate {
 }
 
 /// Whether one finding explains another. What has a rival itself explains no mechanism that has none: the
-/// evidence of a resource that is used up is never discounted for a guess. What ended before the other began, or
+/// evidence of a resource that is used up is never discounted for a guess; but what is flooded was seen to have room
+/// otherwise. What ended before the other began, or
 /// before callers suffered, explains neither.
 fn absorbs(one: &Finding, other: &Finding, sufferings: &[Suffering]) -> bool {
     let is_open = |finding: &Finding| finding.breach.as_ref().is_some_and(|breach| !breach.rivals.is_empty());
     let is_stronger = other.rule.nature == Nature::Mechanism && !is_open(other) && is_open(one);
+    let is_one_subject = one.subject.contains(&other.subject) || other.subject.contains(&one.subject);
     one.rule.absorbs.contains(&other.rule.id)
-        && !is_stronger
+        && (is_one_subject && !is_stronger || floods(one, other))
         && one.until().is_none_or(|until| until + LINGERING >= other.since.at)
         && (sufferings.is_empty() || sufferings.iter().any(|of| apart_in_time(one, of).is_none()))
-        && (one.subject.contains(&other.subject) || other.subject.contains(&one.subject))
+}
+
+/// Whether the load that one finding tells of is what the subject of another suffers from.
+fn floods(one: &Finding, other: &Finding) -> bool {
+    let flooded = one.breach.iter().flat_map(|breach| &breach.floods);
+    flooded.into_iter().any(|component| component.contains(&other.subject))
 }
 
 fn is_absorbed(finding: &Finding, accusing: &[&Finding], sufferings: &[Suffering]) -> bool {

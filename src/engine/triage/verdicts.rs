@@ -67,11 +67,20 @@ fn parts(scene: &Scene<'_>, component: &Subject) -> Vec<Subject> {
     if instances.len() > 1 { instances } else { vec![] }
 }
 
-/// The findings that decide on a subject: of the rules that name a mechanism or support one, on it or on its
-/// parts; where no such rule watches its kind, those of circumstances.
+/// The findings that decide on a subject: those on it or on its parts; where no rule looks at instances one by one, those
+/// on their component, which look at all of them together.
 fn deciding<'a>(subject: &Subject, rows: &Rows<'a>) -> Vec<&'a Finding> {
-    let within: Vec<&Finding> =
-        subject.within(rows).flat_map(|(_, findings)| findings.iter().copied()).collect();
+    let own = decisive(subject.within(rows).flat_map(|(_, findings)| findings.iter().copied()));
+    if !own.is_empty() || subject.address().is_none() {
+        return own;
+    }
+    decisive(rows.get(&subject.component_of()).into_iter().flatten().copied())
+}
+
+/// Of some findings those that decide: of the rules that name a mechanism or support one; where there are none, those of
+/// circumstances.
+fn decisive<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<&'a Finding> {
+    let within: Vec<&Finding> = findings.collect();
     // One that speaks for nobody when it is clear makes nobody innocent, and stands in no other's way.
     let is_mute = |finding: &Finding| !finding.rule.exonerates && matches!(finding.state, State::Clear(_));
     let of = |natures: &[Nature]| -> Vec<&'a Finding> {
@@ -154,6 +163,15 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
             }
             State::Pending => {
                 return (Verdict::Unknown, format!("{} stirs: {}", finding.rule.id, finding.sentence()));
+            }
+            // What accuses the whole names an instance where it can: whoever it is, none has earned to be cleared.
+            State::Firing | State::Ended(_)
+                if finding.subject != *subject && finding.subject.contains(subject) =>
+            {
+                return (
+                    Verdict::Unknown,
+                    format!("judged as a part of {}: {}", finding.subject, finding.rule.id),
+                );
             }
             State::Firing | State::Ended(_) => {}
         }

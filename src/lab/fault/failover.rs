@@ -8,11 +8,11 @@ use crate::lab::Parts;
 use crate::lab::service::{Pace, Release};
 
 /// What one instance can serve, as a share of what all users want: five of them have room, three have next to none.
-const CAPACITY: f64 = 0.34;
+const CAPACITY: f64 = 0.36;
 
-/// Share of a full batch's time that it takes whatever is in it: little, so that an instance with little to do answers
-/// soon.
-const SHARE_OF_BATCH: f64 = 0.1;
+/// Share of a full batch's time that it takes whatever is in it: none. An instance with little to do answers at once, so
+/// that five of them have room also on a machine that is busy otherwise.
+const SHARE_OF_BATCH: f64 = 0.0;
 
 /// The pace of an instance that is well.
 pub(super) fn pace(rate: u32) -> Pace {

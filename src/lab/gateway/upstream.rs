@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::{CHECK_TIMEOUT, FEWEST, MILLISECONDS};
+use super::{CHECK_TIMEOUT, FEWEST, MILLISECONDS, SLOW, SLOW_INTERVALS};
 use crate::lab::counters::UpstreamCounters;
 use crate::lab::exposition::Recorder;
 use crate::lab::service::lock;
@@ -28,6 +28,8 @@ pub(super) struct Upstream {
     ejected_until: Mutex<Option<Instant>>,
     /// Answers since the last look, and how long all of them took together.
     recent: Mutex<(u32, Duration)>,
+    /// Looks in a row at which it was slow.
+    slow_looks: AtomicU32,
 }
 
 /// What the gateway counts of one instance.
@@ -80,6 +82,7 @@ impl Upstream {
             is_ready: AtomicBool::new(true),
             ejected_until: Mutex::new(None),
             recent: Mutex::new((0, Duration::ZERO)),
+            slow_looks: AtomicU32::new(0),
         }
     }
 
@@ -126,10 +129,19 @@ impl Upstream {
         self.is_ready.store(is_ready, Ordering::Relaxed);
     }
 
-    /// How long attempts that ended since the last look took on average, where enough did.
-    pub(super) fn mean_since_last(&self) -> Option<Duration> {
+    /// How long attempts that ended since the last look took on average, where it gets requests and has been slow for
+    /// long enough to be taken out.
+    pub(super) fn slowness(&self, now: Instant) -> Option<Duration> {
         let (count, all) = std::mem::take(&mut *lock(&self.recent));
-        (count >= FEWEST).then(|| all / count)
+        if self.is_ejected(now) {
+            self.slow_looks.store(0, Ordering::Relaxed);
+            return None;
+        }
+        // Of one that answers next to nobody nothing can be said: what was said before stands.
+        let mean = (count >= FEWEST).then(|| all / count)?;
+        let looks = if mean > SLOW { self.slow_looks.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.slow_looks.store(looks, Ordering::Relaxed);
+        (looks >= SLOW_INTERVALS).then_some(mean)
     }
 
     /// Begins an attempt.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use headwater_engine::report::Role;
+
 use super::{Expected, Fault, RangeInclusiveF64, Scenario, Shape, Suspect, Variant};
 
 /// No GPU can be seen from the lab: it has no source.
@@ -15,7 +17,12 @@ pub const SCENARIOS: &[Scenario] = &[
         shape: Shape::Single,
         about: "nothing happens",
         fault: Fault::None,
-        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+        expected: Expected {
+            first: None,
+            passes: &[],
+            innocent: &["redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
     },
     Scenario {
         name: "healthy",
@@ -23,7 +30,12 @@ pub const SCENARIOS: &[Scenario] = &[
         shape: Shape::Single,
         about: "users come 2.5 times as often, and the parts can serve them",
         fault: Fault::Surge(2.5),
-        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+        expected: Expected {
+            first: None,
+            passes: &[],
+            innocent: &["redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
     },
     Scenario {
         name: "healthy",
@@ -36,7 +48,12 @@ pub const SCENARIOS: &[Scenario] = &[
             pause: Duration::from_secs(8),
             patience: None,
         },
-        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+        expected: Expected {
+            first: None,
+            passes: &[],
+            innocent: &["redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
     },
     Scenario {
         name: "healthy",
@@ -44,7 +61,12 @@ pub const SCENARIOS: &[Scenario] = &[
         shape: Shape::Fleet,
         about: "a gateway before five instances, and nothing happens",
         fault: Fault::None,
-        expected: Expected { first: None, innocent: &["redis/features#*", "queue/ranker"], unknown: UNKNOWN },
+        expected: Expected {
+            first: None,
+            passes: &[],
+            innocent: &["redis/features#*", "queue/ranker"],
+            unknown: UNKNOWN,
+        },
     },
     Scenario {
         name: "hot-shard",
@@ -53,7 +75,12 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "a profile of 1.8 MB and a campaign fill the link of one Redis shard",
         fault: Fault::HotPair { bytes: 1_800_000, load: RangeInclusiveF64(1.1, 1.3), item_share: 0.7 },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "shard-bandwidth" }),
+            first: Some(Suspect {
+                subject: "redis/features#DRAWN",
+                rule: "shard-bandwidth",
+                role: Role::Trigger,
+            }),
+            passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -65,7 +92,8 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "the service's own code before or after the model takes most of a second longer",
         fault: Fault::SlowStage { stages: &["pre", "post"], milliseconds: RangeInclusiveF64(600.0, 900.0) },
         expected: Expected {
-            first: Some(Suspect { subject: "service/ranker", rule: "self-slow" }),
+            first: Some(Suspect { subject: "service/ranker", rule: "self-slow", role: Role::Trigger }),
+            passes: &[],
             innocent: &["redis/features", "queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -82,7 +110,12 @@ pub const SCENARIOS: &[Scenario] = &[
             answers: false,
         },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "expiry-herd" }),
+            first: Some(Suspect {
+                subject: "redis/features#DRAWN",
+                rule: "expiry-herd",
+                role: Role::Trigger,
+            }),
+            passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -94,7 +127,12 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "the answers of the model that one Redis shard keeps expire in the same second: all go to the queue",
         fault: Fault::ExpiryHerd { keys: 400_000, windows: 3, every: Duration::from_secs(24), answers: true },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "expiry-herd" }),
+            first: Some(Suspect {
+                subject: "redis/features#DRAWN",
+                rule: "expiry-herd",
+                role: Role::Trigger,
+            }),
+            passes: &[],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
         },
@@ -106,7 +144,8 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "a new client of the service reads keys of different slots with one command",
         fault: Fault::ReadsTogether { share: RangeInclusiveF64(0.2, 0.4) },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features", rule: "cross-slot" }),
+            first: Some(Suspect { subject: "redis/features", rule: "cross-slot", role: Role::Trigger }),
+            passes: &[],
             innocent: &["queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -118,7 +157,8 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "new code of the service keeps its Redis connections for longer than it needs them",
         fault: Fault::HeldConnections { load: RangeInclusiveF64(1.1, 1.3) },
         expected: Expected {
-            first: Some(Suspect { subject: "service/ranker", rule: "pool-starved" }),
+            first: Some(Suspect { subject: "service/ranker", rule: "pool-starved", role: Role::Trigger }),
+            passes: &[],
             innocent: &["redis/features", "redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
         },
@@ -130,7 +170,8 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "the model is slow for some seconds, users try again at once, and their storm outlives the cause",
         fault: Fault::Slowdown { times: 10.0, seconds: RangeInclusiveF64(2.5, 3.5), backoff: false },
         expected: Expected {
-            first: Some(Suspect { subject: "client/load", rule: "retry-storm" }),
+            first: Some(Suspect { subject: "client/load", rule: "retry-storm", role: Role::Amplifier }),
+            passes: &[],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
         },
@@ -141,7 +182,12 @@ pub const SCENARIOS: &[Scenario] = &[
         shape: Shape::Single,
         about: "the model is slow for some seconds, users wait before they try again, and all is well again",
         fault: Fault::Slowdown { times: 10.0, seconds: RangeInclusiveF64(2.5, 3.5), backoff: true },
-        expected: Expected { first: None, innocent: &["redis/features#*"], unknown: UNKNOWN },
+        expected: Expected {
+            first: None,
+            passes: &["queue-not-compute"],
+            innocent: &["redis/features#*"],
+            unknown: UNKNOWN,
+        },
     },
     Scenario {
         name: "failover-storm",
@@ -150,7 +196,8 @@ pub const SCENARIOS: &[Scenario] = &[
         about: "two of five instances choke and stay ready; the gateway takes the slow out and overloads the rest",
         fault: Fault::Chokes { instances: 2, times: RangeInclusiveF64(6.0, 9.0) },
         expected: Expected {
-            first: Some(Suspect { subject: "gateway/edge", rule: "failover-storm" }),
+            first: Some(Suspect { subject: "gateway/edge", rule: "failover-storm", role: Role::Amplifier }),
+            passes: &[],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
         },
@@ -167,7 +214,8 @@ pub const SCENARIOS: &[Scenario] = &[
             patience: Some(Duration::from_millis(50)),
         },
         expected: Expected {
-            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "fork-stall" }),
+            first: Some(Suspect { subject: "redis/features#DRAWN", rule: "fork-stall", role: Role::Trigger }),
+            passes: &[],
             innocent: &["queue/ranker"],
             unknown: UNKNOWN,
         },

@@ -1,0 +1,360 @@
+//! Who left a gateway's rotation and who came back, by whichever of several signs it gives.
+
+use std::time::Duration;
+
+use crate::metric::{
+    Metric, UPSTREAM_EJECTED, UPSTREAM_EJECTIONS, UPSTREAM_HEALTHY, UPSTREAM_MEMBERS, UPSTREAM_READY,
+    UPSTREAM_REQUESTS,
+};
+use crate::scene::{Scene, Told};
+use crate::store::Seen;
+use crate::subject::Subject;
+use crate::time::Moment;
+
+/// A metric that tells who gets requests.
+pub(super) struct Sign {
+    /// The metric.
+    pub(super) metric: Metric,
+    /// What its series say.
+    tells: Tells,
+}
+
+/// What a series says of leaving and coming back.
+#[derive(Clone, Copy, PartialEq)]
+enum Tells {
+    /// How many are out.
+    Out,
+    /// How many get requests.
+    In,
+    /// How often somebody was taken out. Who is taken out twice has come back in between, where it is one instance.
+    Leavings,
+    /// How much is asked of one instance: nearly nothing of it while it is out.
+    Requests,
+}
+
+/// Every sign, the surest first: of each gateway the first that it has counts.
+static SIGNS: &[Sign] = &[
+    Sign { metric: UPSTREAM_EJECTED, tells: Tells::Out },
+    Sign { metric: UPSTREAM_HEALTHY, tells: Tells::In },
+    Sign { metric: UPSTREAM_READY, tells: Tells::In },
+    Sign { metric: UPSTREAM_EJECTIONS, tells: Tells::Leavings },
+    Sign { metric: UPSTREAM_REQUESTS, tells: Tells::Requests },
+];
+
+/// Requests a second of the usual instance below which nobody can say who gets none.
+const LEAST_REQUESTS: f64 = 1.0;
+
+/// The share of what the usual instance gets below which one is out.
+const OUT: f64 = 0.1;
+
+/// The share of it from which one is in again.
+const IN: f64 = 0.3;
+
+/// How much earlier than its leaving was seen an instance may have been started, for it to be a rollout.
+const SLACK: u32 = 2;
+
+/// The comings and goings of one upstream: an instance, or a pool of them.
+struct Course {
+    told: Told,
+    /// Whether it is a single instance.
+    is_one: bool,
+    /// How many were out when it was first seen.
+    out_at_first: f64,
+    /// When how many left, or, below zero, came back.
+    steps: Vec<(Moment, f64)>,
+}
+
+/// What one gateway saw.
+pub(super) struct Moves {
+    /// Times that somebody left.
+    pub(super) left: f64,
+    /// Times that somebody came back; `None` where nothing tells.
+    pub(super) back: Option<f64>,
+    /// Times that somebody went both ways and was not started anew in between.
+    pub(super) trips: f64,
+    /// How many did; `None` where upstreams are pools.
+    pub(super) travellers: Option<f64>,
+    /// How many were started anew meanwhile.
+    pub(super) started: f64,
+    /// How many were out at once, where the moments are known.
+    pub(super) most_out: Option<f64>,
+    /// Requests of an instance that was in while others were out, as a multiple of an equal share of all; `None` where
+    /// nobody counts them for each instance.
+    pub(super) load: Option<f64>,
+    /// How many instances there are.
+    pub(super) members: Option<f64>,
+    /// The first move.
+    pub(super) first: Moment,
+    /// The last.
+    pub(super) last: Moment,
+}
+
+/// What gateways tell: of each its comings and goings since a moment, that of the one that saw most. `Err` where nothing
+/// fresh tells of any, `Ok(None)` where nobody moved.
+pub(super) fn moves(scene: &Scene<'_>, gateway: &Subject, from: Moment) -> Result<Option<Moves>, ()> {
+    let (sign, told) =
+        SIGNS.iter().filter_map(|sign| Some((sign, told(scene, gateway, sign)?))).next().ok_or(())?;
+    // Each replica of the gateway sees the same instances go: the one that saw most counts.
+    let mut observers: Vec<&Subject> = told.iter().map(|told| &told.by).collect();
+    observers.dedup();
+    let seen = observers.into_iter().filter_map(|by| {
+        let own: Vec<Told> = told.iter().filter(|told| told.by == *by).cloned().collect();
+        of_observer(scene, gateway, sign, own, from)
+    });
+    Ok(seen.max_by(|one, other| one.trips.total_cmp(&other.trips).then(one.left.total_cmp(&other.left))))
+}
+
+/// Whether a gateway ever gave any sign.
+pub(super) fn tells(scene: &Scene<'_>, gateway: &Subject) -> bool {
+    SIGNS.iter().any(|sign| scene.tells(gateway, sign.metric))
+}
+
+/// The series of a sign, if any of them is fresh and can tell.
+fn told(scene: &Scene<'_>, gateway: &Subject, sign: &Sign) -> Option<Vec<Told>> {
+    let mut told = scene.told(gateway, sign.metric);
+    if sign.tells == Tells::Requests {
+        // Other upstreams may have nothing to do for reasons of their own; instances of one service share its requests.
+        told.retain(|told| instance(scene, gateway, told).is_some());
+    }
+    let is_fresh = |told: &Told| scene.latest_part(&told.by, sign.metric, told.part.as_ref()).is_some();
+    let least = if sign.tells == Tells::Requests { 2 } else { 1 };
+    (told.len() >= least && told.iter().any(is_fresh)).then_some(told)
+}
+
+fn of_observer(
+    scene: &Scene<'_>,
+    gateway: &Subject,
+    sign: &Sign,
+    told: Vec<Told>,
+    from: Moment,
+) -> Option<Moves> {
+    let shares = (sign.tells == Tells::Requests).then(|| usual_requests(scene, &told, from));
+    let courses: Vec<Course> =
+        told.into_iter().map(|told| course(scene, gateway, sign, told, shares.as_deref(), from)).collect();
+    let moments = || courses.iter().flat_map(|course| &course.steps).map(|(at, _)| *at);
+    let (first, last) = (moments().min()?, moments().max()?);
+    let sum = |of: fn(&Course) -> f64| courses.iter().map(of).sum::<f64>();
+    let (left, back) = (sum(Course::left), sum(Course::back));
+    let is_count = sign.tells == Tells::Leavings;
+    let are_apart = courses.iter().filter(|course| !course.steps.is_empty()).all(|course| course.is_one);
+    let slack = scene.settings.interval * SLACK;
+    let starts = starts(scene, gateway);
+    let is_within = |start: Moment| start + slack >= first && start <= last;
+    let started = starts.iter().filter(|(_, start)| is_within(*start)).count() as f64;
+    let trips: Vec<f64> = courses
+        .iter()
+        .map(|course| {
+            let own = instance(scene, gateway, &course.told);
+            let start = starts.iter().find(|(one, _)| Some(one) == own.as_ref()).map(|(_, start)| *start);
+            course.trips(start.map(|start| start + slack))
+        })
+        .collect();
+    let all: f64 = trips.iter().sum();
+    let members = members(scene, &courses);
+    Some(Moves {
+        left,
+        back: (!is_count || are_apart).then_some(back),
+        // Where instances are not told apart, as many may have been started anew as were started at all.
+        trips: if are_apart { all } else { (all - started).max(0.0) },
+        travellers: are_apart.then(|| trips.iter().filter(|trips| **trips >= 1.0).count() as f64),
+        started,
+        most_out: (!is_count).then(|| most_out(&courses)),
+        load: if is_count { None } else { load(scene, gateway, &courses, first) },
+        members,
+        first,
+        last,
+    })
+}
+
+impl Course {
+    fn left(&self) -> f64 {
+        self.steps.iter().map(|(_, gone)| gone.max(0.0)).sum()
+    }
+
+    fn back(&self) -> f64 {
+        self.steps.iter().map(|(_, gone)| (-gone).max(0.0)).sum()
+    }
+
+    /// How often somebody went both ways: of one instance every second move, whichever was seen first, but not where it
+    /// was `started` in between; of a pool as many as left and came back after those that were out at first.
+    fn trips(&self, started: Option<Moment>) -> f64 {
+        if !self.is_one {
+            return self.left().min((self.back() - self.out_at_first).max(0.0));
+        }
+        let is_restart = |pair: &&[(Moment, f64)]| {
+            pair.len() == 2 && started.is_some_and(|started| started >= pair[0].0 && started <= pair[1].0)
+        };
+        let pairs = self.steps.chunks_exact(2);
+        let restarts = pairs.clone().filter(is_restart).count();
+        (pairs.count() - restarts) as f64
+    }
+}
+
+fn course(
+    scene: &Scene<'_>,
+    gateway: &Subject,
+    sign: &Sign,
+    told: Told,
+    usual: Option<&[Seen]>,
+    from: Moment,
+) -> Course {
+    let points = scene.points_since(&told, sign.metric, from);
+    let one = UPSTREAM_MEMBERS;
+    let says_one =
+        scene.store.latest(&told.by, one, told.part.as_ref()).is_some_and(|seen| seen.value <= 1.0);
+    let is_one = says_one || sign.metric == UPSTREAM_READY || instance(scene, gateway, &told).is_some();
+    let level = |sense: f64| -> Vec<(Moment, f64)> {
+        let moved = |pair: &[Seen]| (pair[1].at, (pair[1].value - pair[0].value) * sense);
+        points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0).collect()
+    };
+    let first = points.first().map_or(0.0, |seen| seen.value);
+    let (out_at_first, steps) = match sign.tells {
+        Tells::Out => (first, level(1.0)),
+        // Of members that get requests nobody knows how many there should be.
+        Tells::In => (if is_one { (1.0 - first).max(0.0) } else { 0.0 }, level(-1.0)),
+        Tells::Leavings => (0.0, leavings(&points, is_one)),
+        Tells::Requests => (0.0, absences(&points, usual.unwrap_or_default())),
+    };
+    Course { told, is_one, out_at_first, steps }
+}
+
+/// The leavings behind a rate; of one instance with a return before each but the first, at an unknown moment.
+fn leavings(points: &[Seen], is_one: bool) -> Vec<(Moment, f64)> {
+    let mut steps = vec![];
+    for pair in points.windows(2) {
+        let times = (pair[1].value * pair[1].at.seconds_after(pair[0].at)).round();
+        if !is_one && times > 0.0 {
+            steps.push((pair[1].at, times));
+            continue;
+        }
+        for _ in 0..times.clamp(0.0, 100.0) as u32 {
+            if !steps.is_empty() {
+                steps.push((pair[1].at, -1.0));
+            }
+            steps.push((pair[1].at, 1.0));
+        }
+    }
+    steps
+}
+
+/// When an instance got next to nothing of what the others got, and when it got requests again.
+fn absences(points: &[Seen], usual: &[Seen]) -> Vec<(Moment, f64)> {
+    let mut steps = vec![];
+    let mut is_out = false;
+    for seen in points {
+        let Some(usual) = usual.iter().find(|usual| usual.at == seen.at) else { continue };
+        if !is_out && seen.value < usual.value * OUT {
+            steps.push((seen.at, 1.0));
+            is_out = true;
+        } else if is_out && seen.value > usual.value * IN {
+            steps.push((seen.at, -1.0));
+            is_out = false;
+        }
+    }
+    steps
+}
+
+/// The mean of what instances get at each moment at which it is enough to tell who gets nothing.
+fn usual_requests(scene: &Scene<'_>, told: &[Told], from: Moment) -> Vec<Seen> {
+    let all: Vec<Vec<Seen>> =
+        told.iter().map(|told| scene.points_since(told, UPSTREAM_REQUESTS, from)).collect();
+    let Some(longest) = all.iter().max_by_key(|points| points.len()) else { return vec![] };
+    let mean = |at: Moment| {
+        let values = all.iter().filter_map(|points| points.iter().find(|seen| seen.at == at));
+        values.map(|seen| seen.value).sum::<f64>() / told.len() as f64
+    };
+    let means = longest.iter().map(|seen| Seen { value: mean(seen.at), at: seen.at });
+    means.filter(|mean| mean.value >= LEAST_REQUESTS).collect()
+}
+
+fn most_out(courses: &[Course]) -> f64 {
+    let mut steps: Vec<(Moment, f64)> = courses.iter().flat_map(|course| course.steps.clone()).collect();
+    steps.sort_by_key(|(at, _)| *at);
+    let mut out: f64 = courses.iter().map(|course| course.out_at_first).sum();
+    let mut most = out;
+    for (_, gone) in steps {
+        out += gone;
+        most = most.max(out);
+    }
+    most
+}
+
+/// What one that was in got while others were out, as a multiple of an equal share: over all scrapes through which nobody
+/// moved and somebody was out. `None` where instances are not told apart, or nobody counts their requests.
+fn load(scene: &Scene<'_>, gateway: &Subject, courses: &[Course], first: Moment) -> Option<f64> {
+    let apart =
+        courses.iter().all(|course| course.is_one || instance(scene, gateway, &course.told).is_some());
+    if !apart || courses.len() < 2 {
+        return None;
+    }
+    let requests: Vec<Vec<Seen>> =
+        courses.iter().map(|course| scene.points_since(&course.told, UPSTREAM_REQUESTS, first)).collect();
+    let (mut sum, mut count) = (0.0, 0.0);
+    for pair in requests.iter().max_by_key(|points| points.len())?.windows(2) {
+        let (from, to) = (pair[0].at, pair[1].at);
+        let is_still = |course: &Course| !course.steps.iter().any(|(at, _)| *at > from && *at <= to);
+        if !courses.iter().all(is_still) {
+            continue;
+        }
+        let is_in = |course: &Course| {
+            let moved: f64 = course.steps.iter().filter(|(at, _)| *at <= from).map(|(_, gone)| gone).sum();
+            course.out_at_first + moved < 0.5
+        };
+        let asked = requests.iter().map(|points| points.iter().find(|seen| seen.at == to));
+        let asked: Vec<(bool, f64)> = courses
+            .iter()
+            .zip(asked)
+            .map(|(one, seen)| (is_in(one), seen.map_or(0.0, |seen| seen.value)))
+            .collect();
+        let all: f64 = asked.iter().map(|(_, rate)| rate).sum();
+        let inside: Vec<f64> = asked.iter().filter(|(is_in, _)| *is_in).map(|(_, rate)| *rate).collect();
+        let share = all / courses.len() as f64;
+        if inside.len() < courses.len() && !inside.is_empty() && share >= LEAST_REQUESTS {
+            sum += inside.iter().sum::<f64>() / inside.len() as f64 / share;
+            count += 1.0;
+        }
+    }
+    (count > 0.0).then(|| sum / count)
+}
+
+/// How many instances there are behind a gateway: as it says, else the instances that it tells apart.
+fn members(scene: &Scene<'_>, courses: &[Course]) -> Option<f64> {
+    let by = &courses.first()?.told.by;
+    let parts = scene.store.parts(by, UPSTREAM_MEMBERS);
+    let said = parts.iter().filter_map(|part| scene.latest_part(by, UPSTREAM_MEMBERS, part.as_ref()));
+    let sum: f64 = said.map(|seen| seen.value).sum();
+    match sum {
+        sum if sum > 0.0 => Some(sum),
+        _ => (courses.len() > 1).then_some(courses.len() as f64),
+    }
+}
+
+/// When the processes behind a gateway were started.
+fn starts(scene: &Scene<'_>, gateway: &Subject) -> Vec<(Subject, Moment)> {
+    let moment = |seconds: f64| Moment(0) + Duration::from_secs_f64(seconds.clamp(0.0, 1e11));
+    instances(scene, gateway)
+        .filter_map(|instance| {
+            let start = scene.latest(&instance, crate::metric::PROCESS_START)?;
+            Some((instance, moment(start.value)))
+        })
+        .collect()
+}
+
+/// Whether any start of a process behind a gateway is known.
+pub(super) fn knows_starts(scene: &Scene<'_>, gateway: &Subject) -> bool {
+    !starts(scene, gateway).is_empty()
+}
+
+/// The instance that an upstream is, where it is named by the address of one.
+fn instance(scene: &Scene<'_>, gateway: &Subject, told: &Told) -> Option<Subject> {
+    let address = told.part.as_ref()?.as_str();
+    instances(scene, gateway).find(|instance| instance.address() == Some(address))
+}
+
+fn instances<'a>(scene: &'a Scene<'_>, gateway: &'a Subject) -> impl Iterator<Item = Subject> + 'a {
+    let services =
+        scene.graph.callees(gateway).filter(|callee| callee.kind() == crate::subject::Kind::Service).cloned();
+    services.flat_map(|service| {
+        scene.world.parts(&service).map(|(part, _)| part.clone()).collect::<Vec<Subject>>()
+    })
+}
