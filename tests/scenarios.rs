@@ -146,6 +146,7 @@ incidents! {
     primary_refuses
     queue_and_retries
     queue_before_an_idle_accelerator
+    queue_that_a_storm_fills
     quiet_recovery
     replica_is_gone
     restart_in_the_incident

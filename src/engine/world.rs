@@ -51,6 +51,8 @@ pub struct World {
     data: BTreeMap<Subject, Moment>,
     /// How often there is news of a subject, where that is not the interval of polling.
     rhythms: Rhythms,
+    /// When the process of a subject was started, as its page says.
+    started: BTreeMap<Subject, Moment>,
     /// The calls that each import knows.
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
@@ -116,6 +118,7 @@ impl World {
         let clocks_apart_ms =
             reading.source_clock_us.map(|clock| reading.at.0.saturating_sub_unsigned(clock / 1_000));
         self.note_whom_it_tells_of(reading);
+        self.note_starts(reading);
         let is_page = self.is_page(reading);
         let mut before: Option<&Subject> = None;
         for sample in told() {

@@ -22,9 +22,11 @@ pub(super) static RULE: Rule = Rule {
           counts who was taken out does not tell who came back, and the answer is Unknown. Where requests are counted for \
           each instance, their load must have moved to the rest. Instances that were started in this time are a \
           rollout and no storm; where no start times are known, both stay possible. It makes worse what made the first \
-          instances late, and may go on when that is over; what waits in the queues behind it meanwhile is its doing.",
+          instances late, and may go on when that is over. While it lasts no instance has its equal share, so who is slow \
+          and what waits in the queues behind it is its doing; whoever was taken out first is named, and is where to look \
+          for what began it.",
     next: "let the gateway take out at most a fifth and never below two, softly (some traffic left) at 5 times the \
-           usual mean and whole only after 3 failed checks or 50 % errors; then see what made the first one late",
+           usual mean and whole only after 3 failed checks or 50 % errors; then see what made those late that went first",
     watches: Watches::Those {
         kinds: &[Kind::Gateway],
         which: "that tells which upstreams get requests",
@@ -53,7 +55,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "recent-change",
         told_by: "when the processes behind the gateway were started: a rolling deploy also takes one out after another",
     }],
-    absorbs: &["queue-not-compute", "compute-bound", "no-backpressure"],
+    absorbs: &["queue-not-compute", "compute-bound", "no-backpressure", "slow-instance"],
     judge,
 };
 
@@ -97,6 +99,10 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     };
     let carried = moves.load.map(|load| ("the rest carries".to_owned(), load)).or_else(reckoned);
     let load = carried.map_or(String::new(), |(who, load)| format!("; {who} {} its share", times(load)));
+    let first = match moves.first_out.is_empty() {
+        true => String::new(),
+        false => format!("; first went {}", moves.first_out.join(", ")),
+    };
     let panic = scene.total_of_parts(gateway, UPSTREAM_PANIC).filter(|panic| panic.value > 0.0);
     let panics = if panic.is_some() { "; so few are left that the gateway asks sick ones too" } else { "" };
     let named = |name: &str, value: f64, limit: Option<f64>, unit: Unit| {
@@ -116,12 +122,12 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     );
     numbers.extend(panic.map(|panic| evidence(UPSTREAM_PANIC, panic, None, None)));
     let breach = Breach::new(
-        format!("{shown}, limit {least} each{load}{panics}"),
+        format!("{shown}, limit {least} each{load}{panics}{first}"),
         format!("{:.0} out and in again", moves.trips),
         moves.trips / least,
         numbers,
     )
-    .flooding(queues_behind(scene, gateway))
+    .flooding(behind(scene, gateway))
     .dated(moves.first);
     if moves::knows_starts(scene, gateway) {
         breach.judged()
@@ -130,7 +136,9 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     }
 }
 
-/// The queues of what a gateway calls: what moves between instances waits there.
-fn queues_behind(scene: &Scene<'_>, gateway: &Subject) -> Vec<Subject> {
-    scene.graph.below(gateway).into_keys().filter(|below| below.kind() == Kind::Queue).collect()
+/// The services that a gateway calls and their queues: what moves between instances makes those slow that get it, and waits
+/// there.
+fn behind(scene: &Scene<'_>, gateway: &Subject) -> Vec<Subject> {
+    let services = scene.graph.callees(gateway).filter(|callee| callee.kind() == Kind::Service);
+    services.flat_map(|service| [service.clone(), Subject::component(Kind::Queue, service.name())]).collect()
 }

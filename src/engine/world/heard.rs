@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::World;
 use crate::freshness::Rhythms;
-use crate::reading::Fault;
+use crate::metric::{MetricName, PROCESS_START};
+use crate::reading::{Fault, Reading, Value};
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
@@ -17,6 +18,24 @@ impl World {
     /// When there last was a number about `subject` or a part of it.
     pub fn last_data(&self, subject: &Subject) -> Option<Moment> {
         self.parts(subject).map(|(_, at)| at).max()
+    }
+
+    /// When the process of `subject` was started, to the millisecond: series keep too few digits for a date.
+    pub fn started(&self, subject: &Subject) -> Option<Moment> {
+        self.started.get(subject).copied()
+    }
+
+    /// Keeps when processes were started, as a reading says.
+    pub(super) fn note_starts(&mut self, reading: &Reading) {
+        for sample in &reading.samples {
+            let Value::Gauge(seconds) = sample.value else { continue };
+            if sample.metric == MetricName::Known(PROCESS_START) && seconds.is_finite() {
+                let at = Moment((seconds * 1_000.0) as i64);
+                if self.started(&sample.subject) != Some(at) {
+                    self.started.insert(sample.subject.clone(), at);
+                }
+            }
+        }
     }
 
     /// The subjects with data that are `subject` or a part of it, in order.

@@ -1,14 +1,12 @@
 //! Who left a gateway's rotation and who came back, by whichever of several signs it gives.
 
-use std::time::Duration;
-
 use crate::metric::{
     Metric, UPSTREAM_EJECTED, UPSTREAM_EJECTIONS, UPSTREAM_HEALTHY, UPSTREAM_MEMBERS, UPSTREAM_READY,
     UPSTREAM_REQUESTS,
 };
 use crate::scene::{Scene, Told};
 use crate::store::Seen;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
 /// A metric that tells who gets requests.
@@ -83,6 +81,8 @@ pub(super) struct Moves {
     pub(super) load: Option<f64>,
     /// How many instances there are.
     pub(super) members: Option<f64>,
+    /// Who was taken out before any other, where nobody was out when it was first looked at.
+    pub(super) first_out: Vec<String>,
     /// The first move.
     pub(super) first: Moment,
     /// The last.
@@ -161,9 +161,19 @@ fn of_observer(
         most_out: (!is_count).then(|| most_out(&courses)),
         load: if is_count { None } else { load(scene, gateway, &courses, first) },
         members,
+        first_out: if are_apart { first_out(&courses, first + slack) } else { vec![] },
         first,
         last,
     })
+}
+
+/// Who was taken out by this moment, where all were in at first.
+fn first_out(courses: &[Course], by: Moment) -> Vec<String> {
+    if courses.iter().any(|course| course.out_at_first > 0.0) {
+        return vec![];
+    }
+    let is_first = |course: &&Course| course.steps.first().is_some_and(|(at, gone)| *gone > 0.0 && *at < by);
+    courses.iter().filter(is_first).map(|course| course.told.name()).collect()
 }
 
 impl Course {
@@ -331,13 +341,8 @@ fn members(scene: &Scene<'_>, courses: &[Course]) -> Option<f64> {
 
 /// When the processes behind a gateway were started.
 fn starts(scene: &Scene<'_>, gateway: &Subject) -> Vec<(Subject, Moment)> {
-    let moment = |seconds: f64| Moment(0) + Duration::from_secs_f64(seconds.clamp(0.0, 1e11));
-    instances(scene, gateway)
-        .filter_map(|instance| {
-            let start = scene.latest(&instance, crate::metric::PROCESS_START)?;
-            Some((instance, moment(start.value)))
-        })
-        .collect()
+    let starts = instances(scene, gateway).map(|instance| (scene.world.started(&instance), instance));
+    starts.filter_map(|(start, instance)| Some((instance, start?))).collect()
 }
 
 /// Whether any start of a process behind a gateway is known.
@@ -352,8 +357,7 @@ fn instance(scene: &Scene<'_>, gateway: &Subject, told: &Told) -> Option<Subject
 }
 
 fn instances<'a>(scene: &'a Scene<'_>, gateway: &'a Subject) -> impl Iterator<Item = Subject> + 'a {
-    let services =
-        scene.graph.callees(gateway).filter(|callee| callee.kind() == crate::subject::Kind::Service).cloned();
+    let services = scene.graph.callees(gateway).filter(|callee| callee.kind() == Kind::Service).cloned();
     services.flat_map(|service| {
         scene.world.parts(&service).map(|(part, _)| part.clone()).collect::<Vec<Subject>>()
     })
