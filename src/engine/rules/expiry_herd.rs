@@ -123,9 +123,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let healthy_misses = scene.total_baseline(&cluster, REDIS_MISSES).or_else(|| {
         misses_before(scene, &cluster, begun?).map(|mean| Baseline::new(mean, BaselineFrom::Earlier))
     });
-    let missed = misses
-        .zip(healthy_misses)
-        .filter(|(now, healthy)| now.value >= healthy.typical * limits.of("misses") && now.value > 1.0);
+    let are_many = |(now, healthy): &(Seen, Baseline)| {
+        now.value >= healthy.typical * limits.of("misses") && now.value > 1.0
+    };
+    // In a short life an earlier herd is much of what is usual: the other shards did not lose theirs.
+    let at_shard = highest(scene, primary, REDIS_MISSES).zip(misses_of_others(scene, &cluster, shard));
+    let missed = misses.zip(healthy_misses).filter(are_many).or_else(|| at_shard.filter(are_many));
     let mut numbers = vec![
         evidence(REDIS_EXPIRED, expired, Some(limit), healthy),
         evidence(REDIS_EXPIRE_CAPPED, capped, Some(limits.of("capped")), None),
@@ -133,13 +136,13 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     let busy = highest(scene, primary, REDIS_EXPIRE_TIME);
     numbers.extend(busy.map(|seen| evidence(REDIS_EXPIRE_TIME, seen, None, None)));
     numbers.extend(misses.map(|seen| evidence(REDIS_MISSES, seen, None, healthy_misses)));
-    let usual = healthy.map_or(String::new(), |healthy| {
+    let beside = |healthy: Baseline| {
         let who = if healthy.from == BaselineFrom::Peers { "on the others" } else { "usually" };
         format!(", {who} {}", show(healthy.typical, Unit::PerSecond))
-    });
+    };
+    let usual = healthy.map_or(String::new(), beside);
     let then = missed.map_or(String::new(), |(now, healthy)| {
-        let (now, usual) = (show(now.value, Unit::PerSecond), show(healthy.typical, Unit::PerSecond));
-        format!("; then {now} look-ups miss, usually {usual}")
+        format!("; then {} look-ups miss{}", show(now.value, Unit::PerSecond), beside(healthy))
     });
     let mut breach = Breach::new(
         format!("a herd of keys expired: {shown}{usual}; the server could not keep up{then}"),
@@ -181,6 +184,12 @@ fn began(scene: &Scene<'_>, node: &Subject, limit: f64) -> Option<Moment> {
         first = Some(seen.at);
     }
     None
+}
+
+/// Look-ups that miss on the other shards, a second.
+fn misses_of_others(scene: &Scene<'_>, cluster: &Subject, shard: &Subject) -> Option<Baseline> {
+    let group = scene.shards("misses", cluster, |node| Some(scene.present(node, REDIS_MISSES)?.value));
+    group.median_of_others(shard).map(|others| Baseline::new(others, BaselineFrom::Peers))
 }
 
 /// Look-ups that missed, a second, over all nodes in the half minute before a herd: the healthy value of who was started
