@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -30,7 +31,13 @@ const BYTES_A_ROUTE: usize = 1_690;
 /// Rounds of the table; each times both decoders back to back.
 const ROUNDS: usize = 31;
 
+/// The environment variable that makes this program tell the memory of one page, by its name, and nothing else.
+const MEMORY_OF: &str = "HEADWATER_DECODE_MEMORY";
+
 fn main() {
+    if let Ok(name) = std::env::var(MEMORY_OF) {
+        return tell_memory(&name).expect("the number can be printed");
+    }
     let pages = pages();
     for (name, text) in &pages {
         assert_eq!(ours(text), oracle::numbers(text), "the decoders disagree on {name}");
@@ -60,6 +67,11 @@ const SIZES: &[usize] = &[1, 4, 16, 32, 100];
 /// Rounds for a page of such a size.
 const LARGE_ROUNDS: usize = 5;
 
+/// A page as services have them, about so many MB long.
+fn sized(megabytes: usize) -> String {
+    generated(megabytes * 1_000_000 / BYTES_A_ROUTE)
+}
+
 fn growth() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(
@@ -68,7 +80,7 @@ fn growth() -> std::io::Result<()> {
     )?;
     writeln!(out, "|---|---|---|---|---|---|")?;
     for megabytes in SIZES {
-        let text = generated(megabytes * 1_000_000 / BYTES_A_ROUTE);
+        let text = sized(*megabytes);
         let mut rounds: Vec<(f64, f64)> = (0..LARGE_ROUNDS)
             .map(|_| {
                 let mine = time(1, || decode(black_box(text.as_bytes()), None).samples.len());
@@ -78,7 +90,8 @@ fn growth() -> std::io::Result<()> {
         rounds.sort_by(|(a, b), (c, d)| (b / a).total_cmp(&(d / c)));
         let (mine, theirs) = rounds[LARGE_ROUNDS / 2];
         let speed = |seconds: f64| text.len() as f64 / seconds / 1e6;
-        let (samples, memory) = remembered(&text);
+        let samples = decode(text.as_bytes(), None).samples.len();
+        let memory = remembered(&format!("{megabytes} MB"));
         writeln!(
             out,
             "| {:.1} | {samples} | {:.0} | {:.0} | {:.1} | {memory} |",
@@ -92,36 +105,50 @@ fn growth() -> std::io::Result<()> {
 }
 
 /// Pages of the greatest length that is fetched, made of what costs most a byte.
+const MALICE: &[(&str, fn() -> String)] = &[
+    ("the shortest lines", || "a 1\n".repeat(LONGEST_PAGE / 4)),
+    ("one empty label a line", || "a{a=\"\"} 1\n".repeat(LONGEST_PAGE / 10)),
+    ("256 empty labels a line", || {
+        let labels: String = (0..256).map(|number| format!("{}=\"\",", short(number))).collect();
+        format!("a{{{labels}}} 1\n").repeat(LONGEST_PAGE / (labels.len() + 6))
+    }),
+    ("each line another name", || numbered(|number| format!("a{number} 1\n"))),
+    ("each line another TYPE", || numbered(|number| format!("# TYPE a{number} gauge\n"))),
+    ("each line wrong", || "!\n".repeat(LONGEST_PAGE / 2)),
+    ("an escape at every second byte", || format!("a{{a=\"{}\"}} 1\n", "\\n".repeat(LONGEST_PAGE / 2 - 8))),
+];
+
 fn malice() -> std::io::Result<()> {
-    let labels: String = (0..256).map(|number| format!("{}=\"\",", short(number))).collect();
-    let numbered = |line: fn(usize) -> String| {
-        let lines = (0..).map(line).scan(0, |length, line| {
-            *length += line.len();
-            (*length <= LONGEST_PAGE).then_some(line)
-        });
-        lines.collect::<String>()
-    };
-    let pages = [
-        ("the shortest lines", "a 1\n".repeat(LONGEST_PAGE / 4)),
-        ("one empty label a line", "a{a=\"\"} 1\n".repeat(LONGEST_PAGE / 10)),
-        ("256 empty labels a line", format!("a{{{labels}}} 1\n").repeat(LONGEST_PAGE / (labels.len() + 6))),
-        ("each line another name", numbered(|number| format!("a{number} 1\n"))),
-        ("each line another TYPE", numbered(|number| format!("# TYPE a{number} gauge\n"))),
-        ("each line wrong", "!\n".repeat(LONGEST_PAGE / 2)),
-        (
-            "a backslash at every second byte",
-            format!("a{{a=\"{}\"}} 1\n", "\\n".repeat(LONGEST_PAGE / 2 - 8)),
-        ),
-    ];
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n| 32 MiB of | samples | headwater MB/s | memory beside the page, bytes a byte |")?;
     writeln!(out, "|---|---|---|---|")?;
-    for (name, text) in pages {
-        let mine = time(1, || decode(black_box(text.as_bytes()), None).samples.len());
-        let (samples, memory) = remembered(&text);
-        writeln!(out, "| {name} | {samples} | {:.0} | {memory} |", text.len() as f64 / mine / 1e6)?;
+    for (name, make) in MALICE {
+        let text = make();
+        let mut samples = 0;
+        let mine = time(1, || {
+            samples = decode(black_box(text.as_bytes()), None).samples.len();
+            samples
+        });
+        writeln!(
+            out,
+            "| {name} | {samples} | {:.0} | {} |",
+            text.len() as f64 / mine / 1e6,
+            remembered(name)
+        )?;
     }
     Ok(())
+}
+
+/// Lines by their number, as many as fit.
+fn numbered(line: fn(usize) -> String) -> String {
+    let mut text = String::with_capacity(LONGEST_PAGE);
+    for next in (0..).map(line) {
+        if text.len() + next.len() > LONGEST_PAGE {
+            break;
+        }
+        text += &next;
+    }
+    text
 }
 
 /// A label name of one or two letters.
@@ -133,19 +160,36 @@ fn short(number: u32) -> String {
     }
 }
 
-/// Samples of a page, and the resident memory at its highest while it was decoded, beyond what was there, per byte.
-fn remembered(text: &str) -> (usize, String) {
+/// The resident memory at its highest while a page is decoded, beyond what was there, per byte of the page; told by a
+/// process of its own, because one that has decoded before has memory to spare.
+fn remembered(name: &str) -> String {
+    let own = std::env::current_exe().and_then(|path| Command::new(path).env(MEMORY_OF, name).output());
+    let told =
+        own.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    match String::from_utf8_lossy(&told).trim() {
+        "" => "not told by this system".to_owned(),
+        told => told.to_owned(),
+    }
+}
+
+/// What [`remembered`] asks of the process that it starts.
+fn tell_memory(name: &str) -> std::io::Result<()> {
     let of_status = |key: &str| -> Option<f64> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
     };
+    let text = match name.strip_suffix(" MB").and_then(|size| size.parse().ok()) {
+        Some(megabytes) => sized(megabytes),
+        None => MALICE.iter().find(|(known, _)| *known == name).map(|(_, make)| make()).unwrap_or_default(),
+    };
     // Forgets the highest so far.
-    let is_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    std::fs::write("/proc/self/clear_refs", "5")?;
     let before = of_status("VmRSS:");
-    let samples = black_box(decode(black_box(text.as_bytes()), None)).samples.len();
-    let highest = of_status("VmHWM:").filter(|_| is_reset);
-    let memory = before.zip(highest).map(|(before, highest)| (highest - before) * 1024.0 / text.len() as f64);
-    (samples, memory.map_or_else(|| "not told by this system".to_owned(), |ratio| format!("{ratio:.2}")))
+    black_box(decode(black_box(text.as_bytes()), None));
+    if let Some((before, highest)) = before.zip(of_status("VmHWM:")) {
+        writeln!(std::io::stdout(), "{:.1}", (highest - before) * 1024.0 / text.len() as f64)?;
+    }
+    Ok(())
 }
 
 fn table(pages: &[(String, String)]) -> std::io::Result<()> {

@@ -20,8 +20,8 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
         page,
         found: &mut found,
         families: HashMap::with_capacity_and_hasher(page.families.len(), RandomState::default()),
-        spare: Groups::default(),
-        name: String::new(),
+        spare: (Groups::default(), vec![]),
+        bases: HashMap::default(),
         block: None,
     };
     let (mut metadata, mut samples) =
@@ -47,6 +47,9 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
     }
 }
 
+/// All suffixes that any type gives to the samples of a family.
+const SUFFIXES: &[&str] = &["_total", "_created", "_count", "_sum", "_bucket", "_gcount", "_gsum", "_info"];
+
 /// The lines of one family, which must stand together.
 struct Block<'p> {
     name: &'p str,
@@ -54,10 +57,20 @@ struct Block<'p> {
     kind: Option<FamilyKind>,
     has_help: bool,
     unit: Option<&'p str>,
-    /// The samples, each with the number of its label set.
-    samples: Vec<(&'p Sample, usize)>,
+    samples: Vec<Member<'p>>,
     groups: Groups<'p>,
     last: Option<Last<'p>>,
+}
+
+/// A sample of a block.
+#[derive(Clone, Copy)]
+struct Member<'p> {
+    sample: &'p Sample,
+    suffix: &'static str,
+    /// The number of its label set.
+    group: usize,
+    /// Of a bucket, its upper bound.
+    bound: Option<f64>,
 }
 
 /// The sample before the present one.
@@ -74,23 +87,23 @@ struct Checker<'p> {
     /// The families so far with their types.
     families: HashMap<&'p str, FamilyKind, RandomState>,
     /// The memory of the block before, for the next.
-    spare: Groups<'p>,
-    /// Room for a name that is put together.
-    name: String,
+    spare: (Groups<'p>, Vec<Member<'p>>),
+    /// Of families whose name ends in what may be a suffix: what stands before it, with the suffixes.
+    bases: HashMap<&'p str, Vec<&'p str>, RandomState>,
     block: Option<Block<'p>>,
 }
 
 impl<'p> Checker<'p> {
     fn open(&mut self, name: &'p str, line: u32) -> &mut Block<'p> {
         self.close();
-        let groups = std::mem::take(&mut self.spare);
+        let (groups, samples) = std::mem::take(&mut self.spare);
         self.block.insert(Block {
             name,
             line,
             kind: None,
             has_help: false,
             unit: None,
-            samples: vec![],
+            samples,
             groups,
             last: None,
         })
@@ -132,12 +145,13 @@ impl<'p> Checker<'p> {
         });
         let Some(block) = &mut self.block else { return };
         let kind = block.kind.unwrap_or(FamilyKind::Untyped);
-        for (is_broken, reason) in value_rules(page, sample, block.name, kind, suffix, has_exemplar) {
-            if is_broken {
-                self.found.breach(sample.line, reason);
-            }
-        }
         let labels = page.labels(sample);
+        let is_bucket = is_histogram(kind) && suffix == "_bucket";
+        let le = if is_bucket { page.label(sample, "le") } else { None };
+        let bound = le.and_then(number).filter(|bound| !bound.is_nan());
+        let looked_at =
+            LookedAt { page, sample, family: block.name, kind, suffix, le: le.zip(bound), has_exemplar };
+        looked_at.check(|reason| self.found.breach(sample.line, reason));
         let part = part_label(kind, suffix, block.name);
         let is_same_group = block.last.as_ref().is_some_and(|last| {
             kind == FamilyKind::Info
@@ -169,7 +183,7 @@ impl<'p> Checker<'p> {
             _ => {}
         }
         block.last = Some(Last { labels, part, group, timestamp: sample.timestamp });
-        block.samples.push((sample, group));
+        block.samples.push(Member { sample, suffix, group, bound });
     }
 
     fn close(&mut self) {
@@ -187,26 +201,23 @@ impl<'p> Checker<'p> {
                 self.found.breach(block.line, "an info or a stateset has no UNIT");
             }
         }
-        if matches!(kind, FamilyKind::Histogram | FamilyKind::GaugeHistogram) {
+        if is_histogram(kind) {
             self.buckets(&block);
         }
         block.groups.clear();
-        self.spare = block.groups;
+        block.samples.clear();
+        self.spare = (block.groups, block.samples);
     }
 
     /// Adds a family; whether one of its possible names, the bare one and those with a suffix, is another's.
     fn clashes(&mut self, name: &'p str, kind: FamilyKind) -> bool {
         let has = |kind: FamilyKind, suffix: &str| kind.suffixes().iter().any(|(known, _)| *known == suffix);
-        let is_longer_of = || {
-            let (base, _) = name.rsplit_once('_')?;
-            self.families.get(base).filter(|of_base| has(**of_base, &name[base.len()..]))
-        };
-        let mut is_clash = is_longer_of().is_some();
-        for (suffix, _) in kind.suffixes().iter().filter(|(suffix, _)| !suffix.is_empty()) {
-            self.name.clear();
-            self.name.push_str(name);
-            self.name.push_str(suffix);
-            is_clash |= self.families.contains_key(self.name.as_str());
+        let mut is_clash =
+            self.bases.get(name).is_some_and(|those| those.iter().any(|those| has(kind, those)));
+        let ending = name.rfind('_').map(|at| name.split_at(at));
+        if let Some((base, suffix)) = ending.filter(|(_, suffix)| SUFFIXES.contains(suffix)) {
+            is_clash |= self.families.get(base).is_some_and(|of_base| has(*of_base, suffix));
+            self.bases.entry(base).or_default().push(suffix);
         }
         self.families.insert(name, kind).is_some() || is_clash
     }
@@ -214,16 +225,16 @@ impl<'p> Checker<'p> {
     /// Checks the buckets of each label set, and that its `_sum` and `_count` agree with them.
     fn buckets(&mut self, block: &Block<'p>) {
         let is_one =
-            |a: &(&Sample, usize), b: &(&Sample, usize)| (a.1, a.0.timestamp) == (b.1, b.0.timestamp);
+            |a: &Member<'_>, b: &Member<'_>| (a.group, a.sample.timestamp) == (b.group, b.sample.timestamp);
         for group in block.samples.chunk_by(is_one) {
             let mut state = BucketState::default();
-            for (sample, _) in group {
-                if let Some(reason) = state.add(self.page, sample, block.name) {
-                    self.found.breach(sample.line, reason);
+            for member in group {
+                if let Some(reason) = state.add(member) {
+                    self.found.breach(member.sample.line, reason);
                 }
             }
             if let Some(reason) = state.verdict() {
-                self.found.breach(group[0].0.line, reason);
+                self.found.breach(group[0].sample.line, reason);
             }
         }
     }
@@ -252,47 +263,58 @@ fn part_label<'p>(kind: FamilyKind, suffix: &str, family: &'p str) -> &'p str {
     }
 }
 
-/// The rules for one sample's value and labels, each with whether it is broken.
-fn value_rules(
-    page: &Exposition<'_>,
-    sample: &Sample,
-    family: &str,
+fn is_histogram(kind: FamilyKind) -> bool {
+    matches!(kind, FamilyKind::Histogram | FamilyKind::GaugeHistogram)
+}
+
+/// A sample with what its family says of it.
+struct LookedAt<'p> {
+    page: &'p Exposition<'p>,
+    sample: &'p Sample,
+    family: &'p str,
     kind: FamilyKind,
-    suffix: &str,
+    suffix: &'static str,
+    /// The label `le` of a bucket, where it is a number.
+    le: Option<(&'p str, f64)>,
     has_exemplar: bool,
-) -> [(bool, &'static str); 10] {
-    use FamilyKind::{Counter, GaugeHistogram, Histogram, Info, StateSet, Summary};
-    let value = sample.value;
-    let is_histogram = matches!(kind, Histogram | GaugeHistogram);
-    let is_quantile = kind == Summary && suffix.is_empty();
-    let counts = matches!(suffix, "_total" | "_sum" | "_count" | "_bucket" | "_gcount");
-    let is_whole = matches!(suffix, "_bucket" | "_count" | "_gcount");
-    let is_bucket = is_histogram && suffix == "_bucket";
-    let le = if is_bucket { page.label(sample, "le") } else { None };
-    let bound = le.and_then(number).filter(|bound| !bound.is_nan());
-    let quantile = if is_quantile { page.label(sample, "quantile").and_then(number) } else { None };
-    let may_have_exemplar = is_bucket || (kind == Counter && suffix == "_total");
-    [
-        (
-            is_bucket && !bound.is_some_and(|b| b != f64::INFINITY || le == Some("+Inf")),
-            "a bucket needs a label le with a number or +Inf",
-        ),
-        (
-            is_quantile && !quantile.is_some_and(|q| (0.0..=1.0).contains(&q)),
-            "a quantile must be from 0 to 1",
-        ),
-        (is_quantile && value < 0.0, "a quantile's value must not be negative"),
-        (
-            kind == StateSet && page.label(sample, family).is_none(),
-            "a state needs the label of its family's name",
-        ),
-        (kind == StateSet && value != 0.0 && value != 1.0, "a state must be 0 or 1"),
-        (kind == Info && value != 1.0, "an info must be 1"),
-        ((counts || suffix == "_gsum") && value.is_nan(), "a counter, sum or count must not be NaN"),
-        (counts && value < 0.0, "a counter, sum or count must not be negative"),
-        (is_whole && value.is_finite() && value.fract() != 0.0, "a count must be whole"),
-        (has_exemplar && !may_have_exemplar, "only buckets and counters may have exemplars"),
-    ]
+}
+
+impl LookedAt<'_> {
+    /// Tells each rule for a sample's value and labels that is broken.
+    fn check(&self, mut breach: impl FnMut(&'static str)) {
+        use FamilyKind::{Counter, Info, StateSet, Summary};
+        let Self { page, sample, family, kind, suffix, .. } = *self;
+        let mut tell = |is_broken: bool, reason: &'static str| {
+            if is_broken {
+                breach(reason);
+            }
+        };
+        let value = sample.value;
+        let is_bucket = is_histogram(kind) && suffix == "_bucket";
+        let is_bound = self.le.is_some_and(|(text, bound)| bound != f64::INFINITY || text == "+Inf");
+        tell(is_bucket && !is_bound, "a bucket needs a label le with a number or +Inf");
+        if kind == Summary && suffix.is_empty() {
+            let quantile = page.label(sample, "quantile").and_then(number);
+            let is_share = quantile.is_some_and(|quantile| (0.0..=1.0).contains(&quantile));
+            tell(!is_share, "a quantile must be from 0 to 1");
+            tell(value < 0.0, "a quantile's value must not be negative");
+        }
+        if kind == StateSet {
+            tell(page.label(sample, family).is_none(), "a state needs the label of its family's name");
+            tell(value != 0.0 && value != 1.0, "a state must be 0 or 1");
+        }
+        tell(kind == Info && value != 1.0, "an info must be 1");
+        let may_have_exemplar = is_bucket || (kind == Counter && suffix == "_total");
+        tell(self.has_exemplar && !may_have_exemplar, "only buckets and counters may have exemplars");
+        if suffix.is_empty() {
+            return;
+        }
+        let is_whole = matches!(suffix, "_bucket" | "_count" | "_gcount");
+        let counts = is_whole || matches!(suffix, "_total" | "_sum");
+        tell((counts || suffix == "_gsum") && value.is_nan(), "a counter, sum or count must not be NaN");
+        tell(counts && value < 0.0, "a counter, sum or count must not be negative");
+        tell(is_whole && value.is_finite() && value.fract() != 0.0, "a count must be whole");
+    }
 }
 
 /// What one label set of a histogram has shown so far.
@@ -308,10 +330,11 @@ struct BucketState {
 }
 
 impl BucketState {
-    fn add(&mut self, page: &Exposition<'_>, sample: &Sample, family: &str) -> Option<&'static str> {
-        match &page.name(sample)[family.len()..] {
+    fn add(&mut self, member: &Member<'_>) -> Option<&'static str> {
+        let sample = member.sample;
+        match member.suffix {
             "_bucket" => {
-                let bound = page.label(sample, "le").and_then(number)?;
+                let bound = member.bound?;
                 self.has_negative_bound |= bound < 0.0;
                 let before = self.bound.replace(bound);
                 let is_falling = sample.value < std::mem::replace(&mut self.events, sample.value);
