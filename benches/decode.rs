@@ -104,8 +104,11 @@ fn growth() -> std::io::Result<()> {
     Ok(())
 }
 
+/// What a page is made of, and how.
+type Malice = (&'static str, fn() -> String);
+
 /// Pages of the greatest length that is fetched, made of what costs most a byte.
-const MALICE: &[(&str, fn() -> String)] = &[
+const MALICE: &[Malice] = &[
     ("the shortest lines", || "a 1\n".repeat(LONGEST_PAGE / 4)),
     ("one empty label a line", || "a{a=\"\"} 1\n".repeat(LONGEST_PAGE / 10)),
     ("256 empty labels a line", || {
