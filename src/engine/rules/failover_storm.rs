@@ -55,7 +55,7 @@ pub(super) static RULE: Rule = Rule {
         rule: "recent-change",
         told_by: "when the processes behind the gateway were started: a rolling deploy also takes one out after another",
     }],
-    absorbs: &["queue-not-compute", "compute-bound", "no-backpressure", "slow-instance"],
+    absorbs: &["queue-not-compute", "compute-bound", "no-backpressure", "slow-instance", "retry-storm"],
     judge,
 };
 
