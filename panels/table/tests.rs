@@ -83,6 +83,7 @@ fn drawn_of(table: &mut Table<Line>, rows: &[Line], width: u16, height: u16) -> 
         cost: Cost::default(),
         breakdown: None,
         loops: vec![],
+        history: vec![],
         notes: vec![],
     };
     let snapshot = Snapshot::of(report);

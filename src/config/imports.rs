@@ -32,7 +32,7 @@ pub enum Place {
     /// A file, with what was in it when the configuration was read.
     File(PathBuf, imports::Import),
     /// A server that is asked again and again.
-    Server(MetricsSpec),
+    Server(Box<MetricsSpec>),
 }
 
 impl Place {
@@ -143,7 +143,7 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
             (spec.bearer, spec.bearer_file, spec.ca_file) =
                 http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
             let subject = bare_subject(Kind::Graph, &format!("{name}-{place}"));
-            Some(Import { subject, format, place: Place::Server(spec) })
+            Some(Import { subject, format, place: Place::Server(Box::new(spec)) })
         }
         (Some(_), Some(_)) => {
             document.complain(&here("url"), "'file' and 'url' exclude each other: keep one of them");
