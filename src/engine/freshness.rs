@@ -85,7 +85,7 @@ mod tests {
         let mut engine = Engine::new(Settings::default(), Baselines::default());
         let instance: Subject = "service/a@h:1".parse().unwrap();
         for scrape in 0..4 {
-            let mut reading = Reading::new("prometheus/main".parse().unwrap(), Moment(scrape * 15_000));
+            let mut reading = Reading::new("graph/prometheus-main".parse().unwrap(), Moment(scrape * 15_000));
             reading.every = Some(Duration::from_secs(15));
             reading.sample(&instance, IN_FLIGHT, Value::Gauge(scrape as f64));
             let events = 500.0 * scrape as f64;
