@@ -17,7 +17,7 @@ use crate::sentences::{draw_sentences, height_of};
 use crate::table::Table;
 use crate::title;
 use columns::COLUMNS;
-use row::{Line, rows};
+use row::{Kept, Line, rows};
 
 /// This panel's line in the table.
 pub(crate) const ROW: PanelRow = PanelRow {
@@ -33,6 +33,9 @@ pub(crate) const ROW: PanelRow = PanelRow {
 const WITH_TITLE: u16 = 4;
 const WITH_TOLD: u16 = 7;
 const WITH_HEAT: u16 = 11;
+
+/// The width from which on there is room for whole requests beside the mean, which is all that some rows have.
+const WITH_WHOLE: u16 = 84;
 
 /// Rows that the buckets take at least, with a title.
 const LEAST_HEAT: u16 = 6;
@@ -73,6 +76,8 @@ impl Panel for FirstToken {
             false => 0,
         };
         let table = cut(&mut rest, table_rows.min(spare.saturating_sub(heat).max(2)));
+        let has_means = rows.iter().any(|row| row.kept == Kept::Mean);
+        self.table.leave_out(if has_means && area.width < WITH_WHOLE { &["whole"] } else { &[] });
         self.table.draw(&rows, view, table, buffer);
         draw_sentences(&said, view, cut(&mut rest, told), buffer);
         if heat > 0
