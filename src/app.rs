@@ -11,11 +11,12 @@ pub mod suspension;
 pub mod told;
 pub mod triage;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Input, KeyMethod, OperatorAct, Reading, Value};
-use headwater_engine::{Baselines, Engine, Snapshot, Subject};
+use headwater_engine::reading::{Event, Input, KeyMethod, OperatorAct, Reading, Target, Value};
+use headwater_engine::{Baselines, Engine, Kind, RemoteText, Snapshot, Subject};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -25,7 +26,10 @@ use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
 use crate::sources::calls::spawn_imports;
 use crate::sources::changes::spawn_changes;
+use crate::sources::directory::Directory;
+use crate::sources::discovery::spawn_discovery;
 use crate::sources::logs::spawn_logs;
+use crate::sources::metrics::fetch::Address;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
@@ -64,6 +68,8 @@ pub struct App {
     redis: Vec<(Subject, RedisTarget)>,
     /// Targets that have given nothing yet.
     awaited: Vec<Subject>,
+    /// The targets that each discovery lists.
+    listed: BTreeMap<Subject, Vec<Target>>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -81,6 +87,16 @@ impl App {
         let mut tasks = vec![spawn_observer(interval.max(TICK), outlet.clone())];
         for spec in &config.metrics {
             match spawn_metrics(spec.clone(), interval, outlet.clone()) {
+                Ok(task) => tasks.push(task),
+                Err(error) => {
+                    outlet.stop.cancel();
+                    return Err(error);
+                }
+            }
+        }
+        let directory = directory_of(config);
+        for spec in &config.discoveries {
+            match spawn_discovery(spec, &directory, outlet.clone()) {
                 Ok(task) => tasks.push(task),
                 Err(error) => {
                     outlet.stop.cancel();
@@ -112,14 +128,14 @@ impl App {
                 return Err(error);
             }
         }
-        match spawn_probes(&config.probes, &outlet) {
+        match spawn_probes(&config.probes, &directory, &outlet) {
             Ok(probes) => tasks.extend(probes),
             Err(error) => {
                 outlet.stop.cancel();
                 return Err(error);
             }
         }
-        tasks.extend(spawn_logs(&config.logs, &outlet));
+        tasks.extend(spawn_logs(&config.logs, &directory, &outlet));
         let redis = config
             .redis
             .iter()
@@ -130,11 +146,23 @@ impl App {
         let probes = config.probes.iter().map(|spec| spec.subject.clone());
         let logs = config.logs.iter().map(|spec| spec.subject.clone());
         let servers = config.prometheus.iter().filter_map(PrometheusSpec::subject);
-        let awaited = components.chain(pages).chain(servers).chain(probes).chain(logs).collect();
+        let lists = config.discoveries.iter().map(|spec| spec.subject.clone());
+        let awaited = components.chain(pages).chain(servers).chain(probes).chain(logs).chain(lists).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);
-        Ok(Self { engine, readings, ticks, recorder, recording_error: None, outlet, redis, awaited, tasks })
+        Ok(Self {
+            engine,
+            readings,
+            ticks,
+            recorder,
+            recording_error: None,
+            outlet,
+            redis,
+            awaited,
+            listed: BTreeMap::new(),
+            tasks,
+        })
     }
 
     /// Waits for the next reading or tick and gives it to the engine. May be dropped while it waits: nothing is
@@ -221,6 +249,27 @@ impl App {
         let _ = tokio::time::timeout(Duration::from_millis(500), all).await;
     }
 
+    /// Who gave data is no longer waited for; who is on a list by now, is.
+    fn await_targets_of(&mut self, reading: &Reading) {
+        if !reading.samples.is_empty() {
+            self.awaited.retain(|target| !target.contains(&reading.source));
+        }
+        let lists = reading.events.iter().filter_map(|event| match event {
+            Event::Targets(list) => Some(list),
+            _ => None,
+        });
+        for list in lists {
+            let before = self.listed.insert(reading.source.clone(), list.targets.clone()).unwrap_or_default();
+            let has_left = |target: &Subject| {
+                before.iter().any(|one| one.subject == *target)
+                    && !list.targets.iter().any(|one| one.subject == *target)
+            };
+            self.awaited.retain(|target| *target != reading.source && !has_left(target));
+            let new = list.targets.iter().filter(|target| !before.contains(target));
+            self.awaited.extend(new.map(|target| target.subject.clone()));
+        }
+    }
+
     fn take(&mut self, input: &Input) {
         if let Some(recorder) = &mut self.recorder {
             // What the operator did is never lost, whatever ends the process.
@@ -232,13 +281,22 @@ impl App {
                 self.recorder = None;
             }
         }
-        if let Input::Reading(reading) = input
-            && !reading.samples.is_empty()
-        {
-            self.awaited.retain(|target| !target.contains(&reading.source));
+        if let Input::Reading(reading) = input {
+            self.await_targets_of(reading);
         }
         self.engine.take(input);
     }
+}
+
+/// The pages that the configuration names, as those are known who find others.
+fn directory_of(config: &Config) -> Directory {
+    let directory = Directory::default();
+    let pages = config.metrics.iter().filter_map(|spec| {
+        let place = RemoteText::new(Address::parse(&spec.url).ok()?.host_and_port());
+        Some(Target { subject: spec.subject().ok()?, place })
+    });
+    directory.tell(&Subject::component(Kind::Observer, "headwater"), pages.collect());
+    directory
 }
 
 fn log(reading: &Reading) {

@@ -4,6 +4,7 @@
 //! from files and are never printed.
 
 mod changes;
+mod discovery;
 mod example;
 mod file;
 mod health;
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use headwater_engine::{Moment, Settings};
 
 use crate::sources::changes::ChangesSpec;
+use crate::sources::discovery::DiscoverySpec;
 use crate::sources::logs::LogSpec;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::probe::ProbeSpec;
@@ -42,7 +44,8 @@ pub(crate) use location::config_folder;
 pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
 pub(crate) use place::{Document, bytes_of, nearest, text_of, unknown_name};
-pub(crate) use target::{is_redis_address, without_secrets};
+pub(crate) use resolve::bare_subject;
+pub(crate) use target::{is_redis_address, metrics_place, without_secrets};
 pub(crate) use thresholds::rule_ids;
 pub use value::{Bandwidth, Size, Span};
 
@@ -57,6 +60,8 @@ pub struct Config {
     pub redis: Vec<RedisSpec>,
     /// Metrics targets.
     pub metrics: Vec<MetricsSpec>,
+    /// Lists of metrics targets that come and go.
+    pub discoveries: Vec<DiscoverySpec>,
     /// Probes.
     pub probes: Vec<ProbeSpec>,
     /// Logs.
@@ -95,7 +100,9 @@ impl Config {
         let servers = self.prometheus.iter().map(|spec| spec.server.url.as_str());
         let pages = pages.chain(servers);
         let seeds = self.redis.iter().flat_map(|spec| &spec.seeds).map(String::as_str);
-        location::baselines_file(&format!("{name}-{}", location::word_for(pages.chain(seeds).collect())))
+        let lists: Vec<String> = self.discoveries.iter().map(discovery::place_words).collect();
+        let all = pages.chain(seeds).chain(lists.iter().map(String::as_str)).collect();
+        location::baselines_file(&format!("{name}-{}", location::word_for(all)))
     }
 
     /// The effective configuration as TOML: defaults filled in, inferred components written out, passwords

@@ -8,6 +8,8 @@ pub mod calls;
 pub mod changes;
 pub mod client_certificate;
 mod dial;
+pub mod directory;
+pub mod discovery;
 pub mod logs;
 mod manners;
 pub mod metrics;

@@ -69,11 +69,12 @@ pub(super) fn run(command: ConfigCommand) -> Result<u8, Failure> {
                 say(warning);
             }
             print(&format!(
-                "{}: right: {} Redis target(s), {} metrics page(s), {} Prometheus server(s), {} probe(s), {} log(s), \
+                "{}: right: {} Redis target(s), {} metrics page(s), {} list(s) of pages, {} Prometheus server(s), {} probe(s), {} log(s), \
                  {} component(s), {} import(s), {} source(s) of changes\n",
                 config.origin,
                 config.redis.len(),
                 config.metrics.len(),
+                config.discoveries.len(),
                 config.prometheus.len(),
                 config.probes.len(),
                 config.logs.len(),

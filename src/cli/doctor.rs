@@ -1,6 +1,7 @@
 //! `headwater doctor`: can every target be reached, does it let us in, can everything be read.
 
 mod blind;
+mod discovery;
 mod logs;
 mod probes;
 mod prometheus;
@@ -44,14 +45,15 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let config = args.targets.resolve()?;
     let redis = futures::future::join_all(config.redis.iter().map(probe));
     let metrics = futures::future::join_all(config.metrics.iter().map(page));
+    let lists = futures::future::join_all(config.discoveries.iter().map(discovery::list));
     let imports = futures::future::join_all(config.imports.iter().map(import));
     let changes = futures::future::join_all(config.changes.iter().map(changes));
     let probes = futures::future::join_all(config.probes.iter().map(probes::probe));
     let servers = futures::future::join_all(config.prometheus.iter().map(prometheus::server));
-    let (redis, metrics, servers, imports, changes, probes) =
-        futures::join!(redis, metrics, servers, imports, changes, probes);
+    let (redis, metrics, lists, servers, imports, changes, probes) =
+        futures::join!(redis, metrics, lists, servers, imports, changes, probes);
     let logs: Vec<ProbeStep> = config.logs.iter().flat_map(logs::log).collect();
-    let (pages, mut readings): (Vec<_>, Vec<_>) = metrics.into_iter().unzip();
+    let (pages, mut readings): (Vec<_>, Vec<_>) = metrics.into_iter().chain(lists).unzip();
     let (servers, of_servers): (Vec<_>, Vec<_>) = servers.into_iter().unzip();
     readings.extend(of_servers);
     let steps: Vec<ProbeStep> = redis
@@ -134,7 +136,8 @@ fn advice(config: &Config) -> Vec<(Subject, String)> {
             advice.push((spec.component.clone(), words.to_owned()));
         }
     }
-    let has_symptom = !settings.symptoms.is_empty() || !config.metrics.is_empty();
+    let has_page = !config.metrics.is_empty() || !config.discoveries.is_empty();
+    let has_symptom = !settings.symptoms.is_empty() || has_page;
     if let Some(spec) = config.redis.first().filter(|_| !has_symptom) {
         let words = "nothing shows what callers suffer, so that nothing can be proven guilty: add the metrics page of a \
                      caller, or a [[symptom]]";

@@ -88,6 +88,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         proxy: file.proxy.clone(),
         redis: file.redis.clone(),
         metrics: file.metrics.clone(),
+        discovery: file.discovery.clone(),
         probe: file.probe.clone(),
         log: file.log.clone(),
         prometheus: file.prometheus.clone(),

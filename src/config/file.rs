@@ -4,6 +4,7 @@
 //! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
 
 mod changes;
+mod discovery;
 mod log;
 mod probe;
 mod prometheus;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::symptom::SymptomTable;
 use super::value::{Size, Span};
 pub(super) use changes::{ChangeWord, ChangesTable};
+pub(super) use discovery::{DiscoveryTable, RecordWord, SchemeWord};
 pub(super) use log::{LogFormat, LogTable};
 pub(super) use probe::{ProbeTable, ProbeWord};
 pub(super) use prometheus::PrometheusTable;
@@ -54,6 +56,10 @@ pub(super) struct ConfigFile {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-usual" = true))]
     pub(super) metrics: Vec<MetricsTable>,
+
+    /// Lists of such pages that come and go: files, an HTTP server, or DNS.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) discovery: Vec<DiscoveryTable>,
 
     /// Addresses that Headwater asks itself, as a caller would.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -111,6 +117,11 @@ pub(super) struct MetricsTable {
     /// The page.
     #[schemars(example = &"http://127.0.0.1:8000/metrics", extend("x-usual" = true))]
     pub(super) url: Option<String>,
+
+    /// Several pages of one component; instead of url.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(example = ["http://10.0.0.5:8000/metrics", "http://10.0.0.6:8000/metrics"])]
+    pub(super) urls: Vec<String>,
 
     /// Dialects to read it by; without them they are recognised from the page.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -158,6 +158,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         settings,
         redis,
         metrics,
+        discoveries: vec![],
         probes: vec![],
         logs: vec![],
         prometheus,

@@ -25,8 +25,10 @@ pub(super) struct Beside<'a> {
     pub(super) interval: Duration,
     pub(super) proxy: Option<&'a ProxySpec>,
     pub(super) pages: &'a [MetricsSpec],
-    /// Whether a Prometheus may tell of instances that no page here names.
+    /// Whether a Prometheus or a list may tell of instances that no page here names.
     pub(super) is_scraped: bool,
+    /// Whether a list may name pages that no table here names.
+    pub(super) finds_more: bool,
 }
 
 /// The probes of these tables.
@@ -54,9 +56,10 @@ pub(super) fn resolve(
         }
         if spec.every <= beside.interval * COVERS_WITHIN_INTERVALS
             && !matches!(spec.kind, ProbeKind::FirstToken(_))
+            && !spec.is_of_anybody
         {
             components.entry(&spec.about.component_of()).has_source = true;
-        } else {
+        } else if !spec.is_of_anybody {
             components.entry(&spec.about.component_of());
         }
         specs.push(spec);
@@ -142,6 +145,7 @@ fn spec(
     }
     let mut spec = ProbeSpec::new(Subject::component(Kind::Probe, &name), about, url, kind);
     spec.every = every(table, word, index, beside.interval, document);
+    spec.is_of_anybody = beside.finds_more && page.is_none() && table.component.is_none();
     spec.status = table.status;
     spec.contains.clone_from(&table.contains);
     (spec.bearer, spec.bearer_file, spec.ca_file) =

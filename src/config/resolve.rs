@@ -59,7 +59,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let mut metrics = vec![];
     for (index, table) in file.metrics.iter().enumerate() {
         let index = index.to_string();
-        if let Some(spec) = metrics_spec(table, &index, proxy.as_ref(), &mut components, &mut document) {
+        for spec in metrics_specs(table, &index, proxy.as_ref(), &mut components, &mut document) {
             if metrics.iter().any(|known: &MetricsSpec| known.url == spec.url) {
                 document.wrong(
                     &["metrics", &index, "url"],
@@ -84,15 +84,26 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         component(table, &index, &mut components, &mut document);
     }
     let mut imports = super::imports::resolve(&file.graph, Path::new(origin), &mut document);
+    let beside_lists = super::discovery::Beside {
+        interval: settings.interval,
+        proxy: proxy.as_ref(),
+        origin: Path::new(origin),
+    };
+    let discoveries =
+        super::discovery::resolve(&file.discovery, &beside_lists, &mut components, &mut document);
     let beside = super::probes::Beside {
         interval: settings.interval,
         proxy: proxy.as_ref(),
         pages: &metrics,
-        is_scraped: !file.prometheus.is_empty(),
+        is_scraped: !file.prometheus.is_empty() || !discoveries.is_empty(),
+        finds_more: !discoveries.is_empty(),
     };
     let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
     let logs = super::logs::resolve(&file.log, Path::new(origin), &metrics, &mut components, &mut document);
-    let has_own = !file.probe.is_empty() || !file.log.is_empty() || !file.prometheus.is_empty();
+    let has_own = !file.probe.is_empty()
+        || !file.log.is_empty()
+        || !file.prometheus.is_empty()
+        || !file.discovery.is_empty();
     if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && !has_own {
         document.complain(
             &[],
@@ -115,17 +126,22 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         .chain(logs.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(LOOKS_EVERY) }))
         .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .chain(prometheus.iter().filter_map(super::prometheus::teller))
+        .chain(
+            discoveries.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }),
+        )
         .collect();
     settings.calls = imports.iter().flat_map(Import::calls).cloned().collect();
     // What is kept of the file is shown to users; the secrets are in the specs now.
     let urls = file.redis.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
-    let pages = file.metrics.iter_mut().filter_map(|table| table.url.as_mut());
+    let pages = file.metrics.iter_mut().flat_map(|table| table.url.iter_mut().chain(&mut table.urls));
+    let pages = pages.chain(file.discovery.iter_mut().filter_map(|table| table.url.as_mut()));
     let pages = pages.chain(file.prometheus.iter_mut().filter_map(|table| table.url.as_mut()));
     for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
         *url = without_secrets(url);
     }
     let proxies = file.redis.iter_mut().map(|table| &mut table.proxy);
     let proxies = proxies.chain(file.metrics.iter_mut().map(|table| &mut table.proxy));
+    let proxies = proxies.chain(file.discovery.iter_mut().map(|table| &mut table.proxy));
     let proxies = proxies.chain(file.prometheus.iter_mut().map(|table| &mut table.proxy));
     for url in proxies.chain([&mut file.proxy]).flatten() {
         *url = without_secrets(url);
@@ -140,6 +156,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         settings,
         redis,
         metrics,
+        discoveries,
         probes,
         logs,
         prometheus,
@@ -190,57 +207,74 @@ impl Components {
     }
 }
 
-fn metrics_spec(
+fn metrics_specs(
     table: &MetricsTable,
     index: &str,
     proxy: Option<&ProxySpec>,
     components: &mut Components,
     document: &mut Document<'_>,
-) -> Option<MetricsSpec> {
+) -> Vec<MetricsSpec> {
     let here = |key: &'static str| ["metrics", index, key];
-    let Some(url) = table.url.as_deref() else {
+    if table.url.is_none() && table.urls.is_empty() {
         document.complain(
             &["metrics", index],
             "[[metrics]] has no 'url': write for example url = \"http://10.0.0.5:8000/metrics\"",
         );
-        return None;
-    };
-    let mut spec = MetricsSpec::new(url);
+        return vec![];
+    }
+    let mut spec = MetricsSpec::new("");
     if let Some(component) = &table.component {
-        spec.component = Some(match component.parse::<Subject>() {
+        spec.component = match component.parse::<Subject>() {
             // It tells of others, and is none itself.
-            Ok(subject) if subject.kind() == Kind::Graph && is_plain_name(subject.name()) => subject,
-            _ => component_subject(component, &here("component"), document)?,
-        });
-    }
-    for (position, id) in table.dialects.iter().enumerate() {
-        let known = Dialects::built_in();
-        if known.position(id).is_none() {
-            let ids: Vec<&str> = known.list.iter().map(|dialect| dialect.id.as_str()).collect();
-            document.complain(
-                &["metrics", index, "dialects", &position.to_string()],
-                unknown_name("dialect", id, &ids),
-            );
+            Ok(subject) if subject.kind() == Kind::Graph && is_plain_name(subject.name()) => Some(subject),
+            _ => component_subject(component, &here("component"), document),
+        };
+        if spec.component.is_none() {
+            return vec![];
         }
-        spec.dialects.get_or_insert_default().push(id.clone());
     }
+    spec.dialects = dialects(&table.dialects, &here("dialects"), document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
     (spec.bearer, spec.bearer_file, spec.ca_file) =
         http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
     spec.client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
-    match metrics_place(url) {
+    let mut specs = vec![];
+    let mut page = |url: &String, path: &[&str]| match metrics_place(url) {
         Ok(place) => {
+            let mut spec = MetricsSpec { url: url.clone(), ..spec.clone() };
             let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));
             if subject.kind() != Kind::Graph {
                 components.entry(subject).has_source = true;
             }
-            Some(spec)
+            specs.push(spec);
         }
-        Err(complaint) => {
-            document.wrong(&here("url"), complaint);
-            None
+        Err(complaint) => document.wrong(path, complaint),
+    };
+    if let Some(url) = &table.url {
+        page(url, &here("url"));
+    }
+    for (position, url) in table.urls.iter().enumerate() {
+        page(url, &["metrics", index, "urls", &position.to_string()]);
+    }
+    specs
+}
+
+/// The dialects that a table names; `None` when it names none. `path` is where its key stands.
+pub(super) fn dialects(
+    written: &[String],
+    path: &[&str],
+    document: &mut Document<'_>,
+) -> Option<Vec<String>> {
+    for (position, id) in written.iter().enumerate() {
+        let known = Dialects::built_in();
+        if known.position(id).is_none() {
+            let ids: Vec<&str> = known.list.iter().map(|dialect| dialect.id.as_str()).collect();
+            let position = position.to_string();
+            let place: Vec<&str> = path.iter().copied().chain([position.as_str()]).collect();
+            document.complain(&place, unknown_name("dialect", id, &ids));
         }
     }
+    (!written.is_empty()).then(|| written.to_vec())
 }
 
 fn component(table: &ComponentTable, index: &str, components: &mut Components, document: &mut Document<'_>) {
@@ -291,7 +325,7 @@ fn component(table: &ComponentTable, index: &str, components: &mut Components, d
 }
 
 /// The component of a target that was given without a name: `service/HOST-PORT`.
-pub(super) fn bare_subject(kind: Kind, place: &str) -> Subject {
+pub(crate) fn bare_subject(kind: Kind, place: &str) -> Subject {
     let name = place.replace(['[', ']'], "").replace(':', "-");
     Subject::component(kind, &name.trim_start_matches('/').replace('/', "-"))
 }

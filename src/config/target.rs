@@ -131,7 +131,7 @@ const NOT_METRICS: &str =
     "is not an address of a metrics page: write for example http://10.0.0.5:8000/metrics";
 
 /// The `host:port` of a metrics page's address, or what is wrong with it.
-pub(super) fn metrics_place(text: &str) -> Result<String, &'static str> {
+pub(crate) fn metrics_place(text: &str) -> Result<String, &'static str> {
     let (default_port, rest) = match text.split_once("://") {
         Some(("http", rest)) => (80, rest),
         Some(("https", rest)) => (443, rest),

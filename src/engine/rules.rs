@@ -40,6 +40,7 @@ mod network_path;
 mod no_backpressure;
 mod node_unreachable;
 mod pool_starved;
+mod probe_failing;
 mod queue_not_compute;
 mod queueing;
 mod recent_change;
@@ -77,6 +78,7 @@ pub static RULES: &[&Rule] = &[
     &latency_shift::RULE,
     &error_shift::RULE,
     &slo_burn::RULE,
+    &probe_failing::RULE,
     &business_symptom::RULE,
     &slots_uncovered::RULE,
     &topology_split::RULE,
@@ -139,6 +141,7 @@ pub(crate) use hot_key::{ID as HOT_KEY, LOADED, is_named as hot_key_is_named};
 pub(crate) use latency_shift::ID as LATENCY_SHIFT;
 pub(crate) use network_path::Ways;
 pub(crate) use pool_starved::ID as POOL_STARVED;
+pub(crate) use probe_failing::ID as PROBE_FAILING;
 pub(crate) use queue_not_compute::ID as QUEUE_NOT_COMPUTE;
 pub(crate) use recent_change::{ID as RECENT_CHANGE, LATE as CHANGE_IS_LATE};
 pub(crate) use retry_storm::ID as RETRY_STORM;

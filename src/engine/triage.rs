@@ -125,7 +125,9 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
 /// Whether any source shows what callers see.
 fn sees_symptoms(scene: &Scene<'_>) -> bool {
     scene.findings.iter().any(|finding| {
-        finding.rule.nature == Nature::Symptom && !matches!(finding.state, crate::findings::State::Unknown(_))
+        let is_seen = !matches!(finding.state, crate::findings::State::Unknown(_));
+        // A rule that exonerates nobody shows that somebody suffers, and not that nobody does.
+        finding.rule.nature == Nature::Symptom && is_seen && (finding.rule.exonerates || finding.counts())
     })
 }
 

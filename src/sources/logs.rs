@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use self::line::Format;
 use self::tally::Tally;
 use super::changes::follow::Follower;
+use super::directory::Directory;
 use super::{Outlet, Source, now, spawn};
 
 /// How often a log is looked at.
@@ -56,13 +57,14 @@ pub struct LogSpec {
     pub format: Format,
     /// Patterns by name, beside the built-in ones.
     pub patterns: Vec<(String, Regex)>,
-    /// Whether it tells the requests and times of its component; not where a metrics page does.
+    /// Whether it tells the requests and times of its component; not where a metrics page does, be it found later.
     pub tells_service: bool,
 }
 
 /// Follows every log until the outlet says stop.
-pub fn spawn_logs(specs: &[LogSpec], outlet: &Outlet) -> Vec<JoinHandle<()>> {
-    specs.iter().map(|spec| spawn(LogSource::new(spec), LOOKS_EVERY, outlet.clone())).collect()
+pub fn spawn_logs(specs: &[LogSpec], directory: &Directory, outlet: &Outlet) -> Vec<JoinHandle<()>> {
+    let sources = specs.iter().map(|spec| LogSource::new(spec).beside(directory));
+    sources.map(|source| spawn(source, LOOKS_EVERY, outlet.clone())).collect()
 }
 
 /// One log that is followed.
@@ -70,6 +72,7 @@ pub fn spawn_logs(specs: &[LogSpec], outlet: &Outlet) -> Vec<JoinHandle<()>> {
 pub struct LogSource {
     spec: LogSpec,
     way: Way,
+    directory: Directory,
     patterns: Vec<(String, Regex, u64)>,
     tally: Tally,
     lines: u64,
@@ -104,6 +107,7 @@ impl LogSource {
         let own = spec.patterns.iter().map(|(name, pattern)| (name.clone(), pattern.clone(), 0));
         Self {
             way,
+            directory: Directory::default(),
             patterns: own.chain(built_in).collect(),
             tally: Tally::default(),
             lines: 0,
@@ -111,6 +115,12 @@ impl LogSource {
             bytes: 0,
             spec: spec.clone(),
         }
+    }
+
+    /// The same log, which knows the pages that are found while it is read.
+    pub fn beside(mut self, directory: &Directory) -> Self {
+        self.directory = directory.clone();
+        self
     }
 
     async fn look(&mut self) -> Result<News, Fault> {
@@ -193,7 +203,8 @@ impl LogSource {
         }
         if self.spec.format != Format::Plain {
             reading.sample(about, LOG_UNREAD, count(self.unread));
-            self.tally.tell(about, self.spec.tells_service, reading);
+            let tells_service = self.spec.tells_service && !self.directory.has_page_of(about);
+            self.tally.tell(about, tells_service, reading);
         }
         reading.sample(&self.spec.subject, SCRAPE_BYTES, count(self.bytes));
     }

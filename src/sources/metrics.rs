@@ -38,6 +38,8 @@ const LONGEST_IN_PASSING: usize = 1024 * 1024;
 pub struct MetricsSpec {
     /// What the endpoint belongs to; `None` makes it `service/HOST-PORT`.
     pub component: Option<Subject>,
+    /// What this instance is called, instead of its host and port.
+    pub instance: Option<String>,
     /// `http://` or `https://`, with the path (`/metrics` when there is none).
     pub url: String,
     /// Dialects to read, by id; `None` recognises them.
@@ -101,6 +103,7 @@ impl fmt::Debug for MetricsSpec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("MetricsSpec")
             .field("component", &self.component)
+            .field("instance", &self.instance)
             .field("url", &fetch::without_user(&self.url))
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
@@ -117,6 +120,7 @@ impl MetricsSpec {
     pub fn new(url: &str) -> Self {
         Self {
             component: None,
+            instance: None,
             url: url.to_owned(),
             dialects: None,
             bearer: None,
@@ -140,7 +144,9 @@ impl MetricsSpec {
 
     /// The subject of the endpoint itself: `service/ranker@10.0.0.5:8000`.
     pub fn subject(&self) -> Result<Subject, MetricsSpecError> {
-        Ok(self.component()?.component_of().instance(Address::parse(&self.url)?.host_and_port()))
+        let address = Address::parse(&self.url)?;
+        let instance = self.instance.as_deref().unwrap_or(address.host_and_port());
+        Ok(self.component()?.component_of().instance(instance))
     }
 }
 
@@ -175,7 +181,8 @@ impl MetricsSource {
                     .collect::<Result<Vec<_>, _>>()
             })
             .transpose()?;
-        let target = Target::new(&spec.component()?, address.host_and_port());
+        let target =
+            Target::new(&spec.component()?, spec.instance.as_deref().unwrap_or(address.host_and_port()));
         Ok(Self {
             subject: target.subject(SubjectRole::Itself),
             fetcher: Fetcher::new(address.clone(), spec)?,

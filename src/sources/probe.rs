@@ -23,6 +23,7 @@ use tokio::time::Instant;
 
 use self::exchange::Seen;
 pub use self::stream::{TokenStream, Told, read_stream};
+use super::directory::Directory;
 use super::metrics::MetricsSpecError;
 use super::metrics::fetch::Address;
 use super::proxy::ProxySpec;
@@ -47,6 +48,8 @@ pub struct ProbeSpec {
     pub subject: Subject,
     /// The component, or the instance of it, that is asked.
     pub about: Subject,
+    /// Whether a target that is found at its address is meant, whoseever it is: nobody wrote a component down.
+    pub is_of_anybody: bool,
     /// The address.
     pub url: String,
     /// What is asked.
@@ -104,6 +107,7 @@ impl ProbeSpec {
         Self {
             subject,
             about,
+            is_of_anybody: false,
             url: url.to_owned(),
             kind,
             status: None,
@@ -131,8 +135,13 @@ impl fmt::Debug for ProbeSpec {
 }
 
 /// Sends every probe at its pace until the outlet says stop.
-pub fn spawn_probes(specs: &[ProbeSpec], outlet: &Outlet) -> Result<Vec<JoinHandle<()>>, MetricsSpecError> {
-    let sources = specs.iter().map(ProbeSource::new).collect::<Result<Vec<_>, _>>()?;
+pub fn spawn_probes(
+    specs: &[ProbeSpec],
+    directory: &Directory,
+    outlet: &Outlet,
+) -> Result<Vec<JoinHandle<()>>, MetricsSpecError> {
+    let sources = specs.iter().map(|spec| Ok(ProbeSource::new(spec)?.beside(directory)));
+    let sources = sources.collect::<Result<Vec<_>, MetricsSpecError>>()?;
     Ok(sources
         .into_iter()
         .zip(specs)
@@ -145,6 +154,7 @@ pub struct ProbeSource {
     spec: ProbeSpec,
     address: Address,
     tls: Option<Tls>,
+    directory: Directory,
     bytes: u64,
     tokens: u64,
 }
@@ -167,7 +177,21 @@ impl ProbeSource {
             }
             false => None,
         };
-        Ok(Self { spec: spec.clone(), address, tls, bytes: 0, tokens: 0 })
+        Ok(Self { spec: spec.clone(), address, tls, directory: Directory::default(), bytes: 0, tokens: 0 })
+    }
+
+    /// The same probe, which knows the targets that are found while it runs.
+    pub fn beside(mut self, directory: &Directory) -> Self {
+        self.directory = directory.clone();
+        self
+    }
+
+    /// Whom it asks: the instance that is found at its address, where one is.
+    fn about(&self) -> Subject {
+        let component = self.spec.about.component_of();
+        let meant = (!self.spec.is_of_anybody).then_some(&component);
+        let found = self.directory.at(self.address.host_and_port(), meant);
+        found.unwrap_or_else(|| self.spec.about.clone())
     }
 
     /// The token, as its file has it now.
@@ -191,7 +215,7 @@ impl ProbeSource {
     }
 
     fn told(&self, seen: &Seen, took: Duration, fault: Option<&Fault>, reading: &mut Reading) {
-        let about = &self.spec.about;
+        let about = &self.about();
         let is_ok = f64::from(u8::from(fault.is_none()));
         if self.spec.tells_phases {
             for (phase, time) in seen.phases().chain([("total", Some(took))]) {
@@ -204,10 +228,14 @@ impl ProbeSource {
             if let Some(status) = seen.status {
                 reading.sample(about, PROBE_STATUS, Value::Gauge(f64::from(status)));
             }
+        }
+        // That our own token is refused says nothing of how callers are answered.
+        let is_heard = fault.is_none_or(|fault| fault.kind != FaultKind::Auth);
+        if self.spec.tells_phases && is_heard {
             reading.sample(about, PROBE_OK, Value::Gauge(is_ok));
         }
         match self.spec.kind {
-            ProbeKind::Ready if fault.is_none_or(|fault| fault.kind != FaultKind::Auth) => {
+            ProbeKind::Ready if is_heard => {
                 reading.sample(about, READY, Value::Gauge(is_ok));
             }
             ProbeKind::FirstToken(_) => {

@@ -4,7 +4,7 @@ use crate::findings::Finding;
 use crate::metric::{ERRORS, REQUESTS, Unit};
 use crate::quantity::show;
 use crate::report::{Shape, ShapeKind};
-use crate::rules::{BUSINESS_SYMPTOM, RETRY_STORM};
+use crate::rules::{BUSINESS_SYMPTOM, PROBE_FAILING, RETRY_STORM};
 use crate::scene::Scene;
 use crate::subject::{Kind, Subject};
 
@@ -17,7 +17,9 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
             .filter(|finding| finding.rule.id == rule && finding.counts())
             .max_by(|one, other| severity(one).total_cmp(&severity(other)))
     };
-    let (slow, failing, surging) = (firing("latency-shift"), firing("error-shift"), firing("surge"));
+    // What callers count goes before what we see ourselves.
+    let failing = firing("error-shift").or_else(|| firing(PROBE_FAILING));
+    let (slow, surging) = (firing("latency-shift"), firing("surge"));
     let business = firing(BUSINESS_SYMPTOM);
     let numbers = numbers(scene, [slow, failing, business]);
     // Whether retries are a storm is said by the rule, in one place.

@@ -1,0 +1,246 @@
+//! Targets that DNS knows: the addresses of a name, or the services under it.
+
+pub mod message;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use headwater_engine::RemoteText;
+use headwater_engine::reading::FaultKind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket, lookup_host};
+use tokio::time::timeout;
+
+use super::Trouble;
+pub use message::Record;
+use message::{Answer, Found, answer, question};
+
+/// How long one server is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Rounds over all servers; a datagram may get lost.
+const ROUNDS: usize = 2;
+
+/// The servers that are asked, of those that this machine names.
+const MOST_SERVERS: usize = 3;
+
+/// Where this machine says which servers it asks.
+const RESOLVER_FILE: &str = "/etc/resolv.conf";
+
+/// What DNS is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The name; one that ends with a dot is whole as it is.
+    pub name: String,
+    /// The kind of records.
+    pub record: Record,
+    /// The port of all targets, where records are addresses alone.
+    pub port: u16,
+    /// The server that is asked, instead of those that this machine asks.
+    pub server: Option<SocketAddr>,
+}
+
+/// The targets that a name stands for at present, `host:port`, and in words what was resolved.
+pub(super) async fn resolve(query: &Query) -> Result<(Vec<String>, String), Trouble> {
+    let asked = format!("{} records of {}", query.record.word(), RemoteText::new(&query.name));
+    let (found, by) = match (query.record, query.server) {
+        (Record::Srv, _) | (_, Some(_)) => {
+            let here = ResolverFile::read(query.server);
+            let found = ask_all(query, &here, &asked).await?;
+            (found, here.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        }
+        // This machine's own way also knows its hosts file.
+        (_, None) => (by_this_machine(query, &asked).await?, "this machine's resolver".to_owned()),
+    };
+    let targets: Vec<String> = found
+        .into_iter()
+        .map(|found| match found {
+            Found::Address(address) => SocketAddr::new(address, query.port).to_string(),
+            Found::Service(host, port) => format!("{host}:{port}"),
+        })
+        .collect();
+    let told = match targets.as_slice() {
+        [] => "none".to_owned(),
+        some => some.join(", "),
+    };
+    Ok((targets, format!("{asked}, by {by}: {told}")))
+}
+
+async fn by_this_machine(query: &Query, asked: &str) -> Result<Vec<Found>, Trouble> {
+    let is_wanted = |address: &IpAddr| address.is_ipv4() == (query.record == Record::A);
+    match timeout(PATIENCE * 4, lookup_host((query.name.as_str(), query.port))).await {
+        Err(_) => Err(Trouble::new(FaultKind::Silent, format!("{asked}: no answer within 8 s"))),
+        Ok(Err(error)) if says_no_such_name(&error) => Ok(vec![]),
+        Ok(Err(error)) => {
+            let message = format!("{asked} cannot be looked up ({error}): check this machine's DNS");
+            Err(Trouble::new(FaultKind::Unreachable, message))
+        }
+        Ok(Ok(addresses)) => {
+            let mut found: Vec<Found> =
+                addresses.map(|address| address.ip()).filter(is_wanted).map(Found::Address).collect();
+            found.sort();
+            found.dedup();
+            Ok(found)
+        }
+    }
+}
+
+/// Whether the name is known to have no address, which is an answer; the words are those of the C library.
+fn says_no_such_name(error: &io::Error) -> bool {
+    let words = error.to_string();
+    words.contains("Name or service not known") || words.contains("No address associated")
+}
+
+/// Asks under each name that may be meant until one exists.
+async fn ask_all(query: &Query, here: &ResolverFile, asked: &str) -> Result<Vec<Found>, Trouble> {
+    if here.servers.is_empty() {
+        let message =
+            format!("{asked}: this machine names no DNS server: write dns_server = \"HOST:53\" in its table");
+        return Err(Trouble::new(FaultKind::Unreachable, message));
+    }
+    for name in here.names(&query.name) {
+        let id = rand::random();
+        let Some(bytes) = question(id, &name, query.record) else {
+            let message = format!("'{}' cannot be a name of DNS", RemoteText::new(&name));
+            return Err(Trouble::new(FaultKind::Malformed, message));
+        };
+        match ask_servers(&here.servers, &bytes, query.record).await {
+            Ok(Answer::Records(found)) if !found.is_empty() => return Ok(found),
+            Ok(Answer::Records(_) | Answer::NoSuchName) => {}
+            Ok(Answer::Truncated) => {
+                let message = format!("{asked}: the answer is cut off, also over TCP");
+                return Err(Trouble::new(FaultKind::Malformed, message));
+            }
+            Ok(Answer::Failed(code)) => {
+                let message = format!("{asked}: the server cannot say (code {code}): look into its log");
+                return Err(Trouble::new(FaultKind::Busy, message));
+            }
+            Err(error) => {
+                let (kind, why) = match error.kind() {
+                    io::ErrorKind::TimedOut => (FaultKind::Silent, "no answer".to_owned()),
+                    io::ErrorKind::InvalidData => (FaultKind::Malformed, "the answer is none".to_owned()),
+                    _ => (FaultKind::Unreachable, error.to_string()),
+                };
+                let servers: Vec<String> = here.servers.iter().map(ToString::to_string).collect();
+                let message = format!("{asked}: {why} from {}: check the DNS server", servers.join(", "));
+                return Err(Trouble::new(kind, message));
+            }
+        }
+    }
+    Ok(vec![])
+}
+
+/// The first answer that says something; of failures the last.
+async fn ask_servers(servers: &[SocketAddr], asked: &[u8], record: Record) -> io::Result<Answer> {
+    let mut last = Err(io::ErrorKind::TimedOut.into());
+    for _ in 0..ROUNDS {
+        for server in servers {
+            let told = timeout(PATIENCE, ask(*server, asked, record)).await;
+            match told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(answer @ (Answer::Records(_) | Answer::NoSuchName)) => return Ok(answer),
+                other => last = other,
+            }
+        }
+    }
+    last
+}
+
+async fn ask(server: SocketAddr, asked: &[u8], record: Record) -> io::Result<Answer> {
+    let any: SocketAddr = if server.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
+    let socket = UdpSocket::bind(any).await?;
+    // Only what this server sends is taken.
+    socket.connect(server).await?;
+    socket.send(asked).await?;
+    let mut bytes = vec![0; 4_096];
+    loop {
+        let length = socket.recv(&mut bytes).await?;
+        match answer(&bytes[..length], asked, record) {
+            Some(Answer::Truncated) => return ask_over_tcp(server, asked, record).await,
+            Some(told) => return Ok(told),
+            // Not an answer to this: the right one may still come.
+            None => {}
+        }
+    }
+}
+
+async fn ask_over_tcp(server: SocketAddr, asked: &[u8], record: Record) -> io::Result<Answer> {
+    let mut stream = TcpStream::connect(server).await?;
+    let length = u16::try_from(asked.len()).map_err(io::Error::other)?;
+    stream.write_all(&[&length.to_be_bytes(), asked].concat()).await?;
+    let length = stream.read_u16().await?;
+    let mut bytes = vec![0; usize::from(length)];
+    stream.read_exact(&mut bytes).await?;
+    answer(&bytes, asked, record).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// What this machine says about asking DNS.
+#[derive(Debug, PartialEq, Eq)]
+struct ResolverFile {
+    servers: Vec<SocketAddr>,
+    search: Vec<String>,
+    dots: usize,
+}
+
+impl ResolverFile {
+    fn read(server: Option<SocketAddr>) -> Self {
+        let text = std::fs::read_to_string(RESOLVER_FILE).unwrap_or_default();
+        let mut own = Self::of(&text);
+        if let Some(server) = server {
+            own.servers = vec![server];
+        }
+        own
+    }
+
+    fn of(text: &str) -> Self {
+        let mut own = Self { servers: vec![], search: vec![], dots: 1 };
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("nameserver") => {
+                    let server = words.next().and_then(|word| word.parse::<IpAddr>().ok());
+                    own.servers.extend(server.map(|server| SocketAddr::new(server, 53)));
+                }
+                Some("search" | "domain") => own.search = words.map(str::to_owned).collect(),
+                Some("options") => {
+                    let dots = words.find_map(|word| word.strip_prefix("ndots:")?.parse().ok());
+                    own.dots = dots.unwrap_or(own.dots);
+                }
+                _ => {}
+            }
+        }
+        own.servers.truncate(MOST_SERVERS);
+        own
+    }
+
+    /// The whole names that a written one may mean, the likelier first.
+    fn names(&self, written: &str) -> Vec<String> {
+        if written.ends_with('.') {
+            return vec![written.to_owned()];
+        }
+        let below = self.search.iter().map(|domain| format!("{written}.{}", domain.trim_matches('.')));
+        let whole = [written.to_owned()];
+        match written.matches('.').count() >= self.dots {
+            true => whole.into_iter().chain(below).collect(),
+            false => below.chain(whole).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_for_below_the_search_domains_as_this_machine_does() {
+        let text = "# made by hand\nnameserver 10.0.0.2\nnameserver ::1\nnameserver x\nsearch prod.svc svc.\n\
+                    options timeout:1 ndots:2\n";
+        let here = ResolverFile::of(text);
+        let servers: Vec<String> = here.servers.iter().map(ToString::to_string).collect();
+        assert_eq!(servers, ["10.0.0.2:53", "[::1]:53"]);
+        assert_eq!(here.names("ranker"), ["ranker.prod.svc", "ranker.svc", "ranker"]);
+        assert_eq!(here.names("a.b.c"), ["a.b.c", "a.b.c.prod.svc", "a.b.c.svc"]);
+        assert_eq!(here.names("ranker."), ["ranker."]);
+        assert_eq!(ResolverFile::of(""), ResolverFile { servers: vec![], search: vec![], dots: 1 });
+    }
+}
