@@ -5,22 +5,24 @@
 //!                                  1 Hz tick --^
 //! ```
 
+mod awaited;
 pub mod hot_search;
 pub mod scan_progress;
 pub mod suspension;
 pub mod told;
 pub mod triage;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, Input, KeyMethod, OperatorAct, Reading, Target, Value};
-use headwater_engine::{Baselines, Engine, Kind, RemoteText, Snapshot, Subject};
+use headwater_engine::reading::{Input, KeyMethod, OperatorAct, Reading, Value};
+use headwater_engine::{Baselines, Engine, Snapshot, Subject};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
+
+use awaited::Awaited;
 
 use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
@@ -29,7 +31,6 @@ use crate::sources::changes::spawn_changes;
 use crate::sources::directory::Directory;
 use crate::sources::discovery::spawn_discovery;
 use crate::sources::logs::spawn_logs;
-use crate::sources::metrics::fetch::Address;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
@@ -67,9 +68,7 @@ pub struct App {
     outlet: Outlet,
     redis: Vec<(Subject, RedisTarget)>,
     /// Targets that have given nothing yet.
-    awaited: Vec<Subject>,
-    /// The targets that each discovery lists.
-    listed: BTreeMap<Subject, Vec<Target>>,
+    awaited: Awaited,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -94,7 +93,7 @@ impl App {
                 }
             }
         }
-        let directory = directory_of(config);
+        let directory = Directory::of_pages(&config.metrics);
         for spec in &config.discoveries {
             match spawn_discovery(spec, &directory, outlet.clone()) {
                 Ok(task) => tasks.push(task),
@@ -159,8 +158,7 @@ impl App {
             recording_error: None,
             outlet,
             redis,
-            awaited,
-            listed: BTreeMap::new(),
+            awaited: Awaited::new(awaited),
             tasks,
         })
     }
@@ -196,12 +194,12 @@ impl App {
 
     /// How many targets have given no data yet.
     pub fn awaited_count(&self) -> usize {
-        self.awaited.len()
+        self.awaited.subjects().len()
     }
 
     /// The names of the targets that have given no data yet.
     pub fn awaited(&self) -> Vec<String> {
-        self.awaited.iter().map(ToString::to_string).collect()
+        self.awaited.subjects().iter().map(ToString::to_string).collect()
     }
 
     /// Gives what the operator did to the engine; it shows in [`App::snapshot`] at once.
@@ -249,27 +247,6 @@ impl App {
         let _ = tokio::time::timeout(Duration::from_millis(500), all).await;
     }
 
-    /// Who gave data is no longer waited for; who is on a list by now, is.
-    fn await_targets_of(&mut self, reading: &Reading) {
-        if !reading.samples.is_empty() {
-            self.awaited.retain(|target| !target.contains(&reading.source));
-        }
-        let lists = reading.events.iter().filter_map(|event| match event {
-            Event::Targets(list) => Some(list),
-            _ => None,
-        });
-        for list in lists {
-            let before = self.listed.insert(reading.source.clone(), list.targets.clone()).unwrap_or_default();
-            let has_left = |target: &Subject| {
-                before.iter().any(|one| one.subject == *target)
-                    && !list.targets.iter().any(|one| one.subject == *target)
-            };
-            self.awaited.retain(|target| *target != reading.source && !has_left(target));
-            let new = list.targets.iter().filter(|target| !before.contains(target));
-            self.awaited.extend(new.map(|target| target.subject.clone()));
-        }
-    }
-
     fn take(&mut self, input: &Input) {
         if let Some(recorder) = &mut self.recorder {
             // What the operator did is never lost, whatever ends the process.
@@ -282,21 +259,10 @@ impl App {
             }
         }
         if let Input::Reading(reading) = input {
-            self.await_targets_of(reading);
+            self.awaited.hear(reading);
         }
         self.engine.take(input);
     }
-}
-
-/// The pages that the configuration names, as those are known who find others.
-fn directory_of(config: &Config) -> Directory {
-    let directory = Directory::default();
-    let pages = config.metrics.iter().filter_map(|spec| {
-        let place = RemoteText::new(Address::parse(&spec.url).ok()?.host_and_port());
-        Some(Target { subject: spec.subject().ok()?, place })
-    });
-    directory.tell(&Subject::component(Kind::Observer, "headwater"), pages.collect());
-    directory
 }
 
 fn log(reading: &Reading) {

@@ -12,9 +12,7 @@ use headwater::sources::Source as _;
 use headwater::sources::directory::Directory;
 use headwater::sources::discovery::dns::{Query, Record};
 use headwater::sources::discovery::list::LONGEST_LIST;
-use headwater::sources::discovery::{
-    DiscoverySource, DiscoverySpec, MOST_TARGETS, Naming, Place, spawn_discovery,
-};
+use headwater::sources::discovery::{DiscoverySource, DiscoverySpec, Naming, Place, spawn_discovery};
 use headwater::sources::metrics::MetricsSpec;
 use headwater::sources::probe::{ProbeKind, ProbeSource, ProbeSpec};
 use headwater_engine::metric::{PROBE_OK, REQUESTS};
@@ -50,7 +48,7 @@ fn spec(place: Place) -> DiscoverySpec {
 /// A discovery that is asked by hand.
 struct ByHand {
     source: DiscoverySource,
-    readings: mpsc::Receiver<Reading>,
+    _readings: mpsc::Receiver<Reading>,
     _stop: tokio_util::sync::DropGuard,
 }
 
@@ -59,7 +57,7 @@ fn by_hand(spec: &DiscoverySpec, directory: &Directory) -> ByHand {
     let outlet = Outlet { readings: send, stop: CancellationToken::new() };
     let stop = outlet.stop.clone().drop_guard();
     let source = DiscoverySource::new(spec, directory, outlet).expect("the spec is right");
-    ByHand { source, readings, _stop: stop }
+    ByHand { source, _readings: readings, _stop: stop }
 }
 
 impl ByHand {
@@ -122,7 +120,8 @@ async fn until(
             }
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain until {what}"));
+    let is_over = tokio::time::timeout(PATIENCE, waiting).await;
+    assert!(is_over.is_ok(), "waited in vain until {what}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,7 +214,7 @@ async fn hostile_files_cost_only_their_news() {
 }
 
 #[tokio::test]
-async fn targets_that_are_none_or_too_many_or_known_already_are_left_out_and_said() {
+async fn targets_that_are_none_or_known_already_are_left_out_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.json");
     let directory = Directory::default();
@@ -228,14 +227,8 @@ async fn targets_that_are_none_or_too_many_or_known_already_are_left_out_and_sai
     let (list, fault, lacks) = discovery.look().await;
     assert_eq!((names(&list.unwrap()), fault), (vec!["service/ranker@127.0.0.1:1".to_owned()], None));
     assert_eq!(lacks.as_deref(), Some("2 targets left out: 'no address' is no address"));
-    let many: Vec<String> =
-        (0..=MOST_TARGETS).map(|number| format!("\"127.0.0.1:{}\"", number + 10)).collect();
-    replace(&file, &format!("[{{\"targets\":[{}]}}]", many.join(",")));
-    let (list, ..) = discovery.look().await;
-    assert_eq!(list.unwrap().targets.len(), MOST_TARGETS);
     replace(&file, "[]");
     assert_eq!(discovery.places().await, [""; 0]);
-    while discovery.readings.try_recv().is_ok() {}
 }
 
 #[tokio::test]
@@ -291,18 +284,18 @@ impl Dns {
         // Both sockets need the same port.
         let (udp, tcp) = (0..50)
             .find_map(|_| {
-                let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-                let tcp = TcpListener::bind(udp.local_addr().unwrap()).ok()?;
+                let udp = UdpSocket::bind("127.0.0.1:0").expect("loopback works");
+                let tcp = TcpListener::bind(udp.local_addr().expect("loopback works")).ok()?;
                 Some((udp, tcp))
             })
             .expect("some port is free for both");
         let says: Arc<Mutex<Says>> = Arc::default();
-        let server = Self { address: udp.local_addr().unwrap(), says: Arc::clone(&says) };
+        let server = Self { address: udp.local_addr().expect("loopback works"), says: Arc::clone(&says) };
         let over_tcp = Arc::clone(&says);
         std::thread::spawn(move || {
             let mut bytes = [0; 512];
             while let Ok((length, from)) = udp.recv_from(&mut bytes) {
-                let told = says.lock().unwrap().clone();
+                let told = says.lock().expect("no test panics with it held").clone();
                 let answer = match told.is_noise {
                     true => b"noise".to_vec(),
                     false => told.message(&bytes[..length], told.is_cut),
@@ -313,19 +306,19 @@ impl Dns {
         std::thread::spawn(move || {
             for mut stream in tcp.incoming().flatten() {
                 let mut length = [0; 2];
-                stream.read_exact(&mut length).unwrap();
+                stream.read_exact(&mut length).expect("loopback works");
                 let mut asked = vec![0; usize::from(u16::from_be_bytes(length))];
-                stream.read_exact(&mut asked).unwrap();
-                let told = over_tcp.lock().unwrap().message(&asked, false);
-                stream.write_all(&(told.len() as u16).to_be_bytes()).unwrap();
-                stream.write_all(&told).unwrap();
+                stream.read_exact(&mut asked).expect("loopback works");
+                let told = over_tcp.lock().expect("no test panics with it held").message(&asked, false);
+                stream.write_all(&(told.len() as u16).to_be_bytes()).expect("loopback works");
+                stream.write_all(&told).expect("loopback works");
             }
         });
         server
     }
 
     fn say(&self, says: Says) {
-        *self.says.lock().unwrap() = says;
+        *self.says.lock().expect("no test panics with it held") = says;
     }
 
     fn query(&self, name: &str, record: Record, port: u16) -> DiscoverySpec {
@@ -465,8 +458,8 @@ async fn a_configuration_of_lists_alone_gives_a_verdict_and_a_doctors_word() {
         })
     };
     let (code, said) = run(&["triage", "--for", "5s"]).await.unwrap();
-    assert!(said.contains("service/ranker"), "{said}");
-    assert_ne!(code, Some(69), "{said}");
+    assert!(said.contains("queue/ranker"), "{said}");
+    assert_eq!(code, Some(0), "{said}");
     let (code, said) = run(&["doctor"]).await.unwrap();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("ok discovery/rankers: list: lists 1 target:"), "{said}");

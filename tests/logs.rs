@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use headwater::sources::Source;
 use headwater::sources::logs::line::Format;
@@ -104,4 +106,54 @@ async fn bytes_that_are_no_log_are_counted_as_unread_and_said() {
     assert_eq!(reading.faults[0].kind, FaultKind::Malformed);
     append(&path, b"10.0.0.9 - - [01/Jan/2026:10:00:00 +0000] \"GET /a HTTP/1.1\" 200 612 \"-\" \"-\"\n");
     assert_eq!(source.ask().await.faults, []);
+}
+
+/// A headless pass over a configuration whose log is standard input; what it is fed, and its report.
+fn pass_over_standard_input(feed: impl FnOnce(std::process::ChildStdin)) -> serde_json::Value {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("c.toml");
+    let text = "[[log]]\nname = \"edge\"\ncomponent = \"gateway/edge\"\nfile = \"-\"\nformat = \"json\"\n";
+    std::fs::write(&file, text).expect("it can be written");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["triage", "--for", "8s", "--format", "json", "--config"])
+        .arg(&file)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    feed(child.stdin.take().expect("it is piped"));
+    let output = child.wait_with_output().expect("it ends");
+    serde_json::from_slice(&output.stdout).expect("a report is JSON")
+}
+
+#[test]
+fn standard_input_is_a_log_whose_lines_count_as_they_come() {
+    let report = pass_over_standard_input(|mut input| {
+        std::thread::spawn(move || {
+            // As fast as a small service writes, until nobody reads any more.
+            for number in 0.. {
+                let status = if number % 4 == 0 { 503 } else { 200 };
+                let line = line("/rank", status, &format!("id-{number}"));
+                if input.write_all(line.as_bytes()).is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+    });
+    assert_eq!(report["symptom"]["subject"], "gateway/edge", "{report:#}");
+    let sentence = report["symptom"]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("of requests end in errors, limit 1 %"), "{sentence}");
+}
+
+#[test]
+fn standard_input_that_ended_is_said_and_stands_in_the_way_of_an_all_clear() {
+    let report = pass_over_standard_input(|mut input| {
+        input.write_all(line("/rank", 200, "a").as_bytes()).unwrap();
+    });
+    let unknown = report["unknown"].as_array().unwrap();
+    let row = unknown.iter().find(|row| row["subject"] == "log/edge");
+    let row = row.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(row["missing"], "standard input has ended: nothing more will come of this log");
 }

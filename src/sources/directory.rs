@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use headwater_engine::Subject;
 use headwater_engine::reading::Target;
+use headwater_engine::{Kind, RemoteText, Subject};
+
+use super::metrics::MetricsSpec;
+use super::metrics::fetch::Address;
 
 /// The targets that are known at present, by who found them. Clones share one list.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +16,17 @@ pub struct Directory {
 }
 
 impl Directory {
+    /// A directory that knows the pages that a configuration names.
+    pub fn of_pages(specs: &[MetricsSpec]) -> Self {
+        let pages = specs.iter().filter_map(|spec| {
+            let place = RemoteText::new(Address::parse(&spec.url).ok()?.host_and_port());
+            Some(Target { subject: spec.subject().ok()?, place })
+        });
+        let directory = Self::default();
+        directory.tell(&Subject::component(Kind::Observer, "headwater"), pages.collect());
+        directory
+    }
+
     /// Replaces what was known of this finder's targets.
     pub fn tell(&self, finder: &Subject, targets: Vec<Target>) {
         self.lock().insert(finder.clone(), targets);

@@ -3,14 +3,15 @@
 //! What a list says is scraped like any other page. Who is no longer on it has left: its task ends before the new list
 //! is told. Whatever is wrong with a list costs only the news of it: the last good one stays.
 
+mod any_bytes;
 pub mod dns;
 mod files;
+mod http;
 pub mod list;
+mod spec;
 mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use headwater_engine::quantity::counted;
@@ -19,13 +20,14 @@ use headwater_engine::{RemoteText, Subject};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use self::any_bytes::read_everything;
 use self::dns::Query;
 use self::files::{Files, Looked};
-use self::list::{Group, LONGEST_LIST, Syntax, groups};
+use self::list::Group;
+pub use self::spec::{DiscoverySpec, Naming, Place};
 use super::directory::Directory;
 use super::metrics::fetch::{Address, Fetcher};
 use super::metrics::{MetricsSpec, MetricsSpecError, spawn_metrics};
-use super::prometheus::ComponentSelector;
 use super::{Outlet, Source, now, spawn};
 
 /// The most targets of one table; with more, a fleet is read by several tables, or by a Prometheus.
@@ -33,72 +35,6 @@ pub const MOST_TARGETS: usize = 2_000;
 
 /// What is said of a list that names more, or names what is no target.
 const ALL_OF_IT: &str = "all of its targets";
-
-/// One discovery, as the configuration names it.
-#[derive(Clone, Debug)]
-pub struct DiscoverySpec {
-    /// `discovery/NAME`.
-    pub subject: Subject,
-    /// Where the list is.
-    pub place: Place,
-    /// How often it is looked at.
-    pub every: Duration,
-    /// How targets are named and asked.
-    pub naming: Naming,
-    /// How often each target is scraped.
-    pub interval: Duration,
-}
-
-/// Where a list of targets is.
-#[derive(Clone)]
-pub enum Place {
-    /// What DNS says of a name.
-    Dns(Query),
-    /// Files in the form of `file_sd`; the last part of a path may have a `*`.
-    Files(Vec<PathBuf>),
-    /// A server that speaks `http_sd`; its component and dialects mean nothing.
-    Http(Box<MetricsSpec>),
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dns(query) => out.debug_tuple("Dns").field(query).finish(),
-            Self::Files(paths) => out.debug_tuple("Files").field(paths).finish(),
-            Self::Http(server) => out.debug_tuple("Http").field(server).finish(),
-        }
-    }
-}
-
-/// How the targets of a list are named and asked.
-#[derive(Clone, Debug)]
-pub struct Naming {
-    /// How each page is asked, and whose pages they are where nothing else says so; its address means nothing.
-    pub page: MetricsSpec,
-    /// `http` or `https`, where no label says so.
-    pub scheme: String,
-    /// The path of the page, where no label says so.
-    pub path: String,
-    /// Which targets belong to which component.
-    pub components: Vec<ComponentSelector>,
-    /// The label that names the component.
-    pub component_label: Option<String>,
-    /// The label that names the instance, instead of its address.
-    pub instance_label: Option<String>,
-}
-
-impl Default for Naming {
-    fn default() -> Self {
-        Self {
-            page: MetricsSpec::new(""),
-            scheme: "http".to_owned(),
-            path: "/metrics".to_owned(),
-            components: vec![],
-            component_label: None,
-            instance_label: None,
-        }
-    }
-}
 
 /// Looks at a list at its pace, and scrapes what it names, until the outlet says stop.
 pub fn spawn_discovery(
@@ -212,7 +148,7 @@ impl DiscoverySource {
                     Err(error) => (None, Some(Trouble::new(FaultKind::Malformed, error.to_string()))),
                 }
             }
-            Way::Http(fetcher) => match by_http(fetcher).await {
+            Way::Http(fetcher) => match http::list(fetcher).await {
                 Ok(groups) => {
                     let found = fetcher.address().to_string();
                     (Some((groups, found)), None)
@@ -286,6 +222,8 @@ impl DiscoverySource {
             if let Ok(task) = spawn_metrics(page, self.interval, outlet) {
                 self.running.insert(target, Running { url, stop, task });
             }
+            // Preparing many of them takes a while, in which others want to be asked.
+            tokio::task::yield_now().await;
         }
         TargetList { found: RemoteText::new(found), targets }
     }
@@ -339,33 +277,25 @@ impl Source for DiscoverySource {
     }
 }
 
-/// Asks a server for its list.
-async fn by_http(fetcher: &mut Fetcher) -> Result<Vec<Group>, Trouble> {
-    let address = fetcher.address().clone();
-    let page = fetcher.fetch().await.map_err(|fault| match fault.kind {
-        FaultKind::TooLarge => too_long(&address),
-        kind => Trouble::new(kind, fault.message.as_str().to_owned()),
-    })?;
-    if page.bytes.len() > LONGEST_LIST {
-        return Err(too_long(&address));
-    }
-    let is_html = page.claim == Some("HTML");
-    let read = tokio::task::spawn_blocking(move || groups(&page.bytes, Syntax::Json)).await;
-    read.unwrap_or_else(|error| Err(error.to_string())).map_err(|why| {
-        let message = match is_html {
-            true => {
-                format!("{address} serves HTML, not a list of targets: is it a login page, or another path?")
-            }
-            false => format!("{address} {why}"),
-        };
-        Trouble::new(FaultKind::Malformed, message)
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn too_long(address: &Address) -> Trouble {
-    let message = format!(
-        "{address} sends no end of a list within 10 s or {} MiB: check the url; a fleet that large is split over several",
-        LONGEST_LIST / 1024 / 1024
-    );
-    Trouble::new(FaultKind::TooLarge, message)
+    #[tokio::test]
+    async fn a_list_may_bring_so_many_targets_and_the_others_are_said() {
+        let (send, _readings) = tokio::sync::mpsc::channel(1);
+        let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+        let spec = DiscoverySpec {
+            subject: "discovery/d".parse().unwrap(),
+            place: Place::Files(vec![]),
+            every: Duration::from_secs(1),
+            naming: Naming::default(),
+            interval: Duration::from_secs(1),
+        };
+        let source = DiscoverySource::new(&spec, &Directory::default(), outlet).unwrap();
+        let targets = (0..MOST_TARGETS + 3).map(|number| format!("10.0.0.1:{}", number + 1)).collect();
+        let (pages, why) = source.pages(&[Group { targets, labels: BTreeMap::new() }]);
+        assert_eq!(pages.len(), MOST_TARGETS);
+        assert_eq!(why.unwrap(), "3 targets left out: one [[discovery]] table may bring 2000: split it");
+    }
 }

@@ -61,6 +61,9 @@ const IS_TRUNCATED: u16 = 0x0200;
 const NO_SUCH_NAME: u8 = 3;
 const HEADER: usize = 12;
 
+/// The shortest question, in bytes: a header, a name of one label and what is asked.
+pub(in crate::sources::discovery) const SHORTEST_QUESTION: usize = HEADER + 7;
+
 /// The longest name, in bytes as it is sent.
 const LONGEST_NAME: usize = 255;
 const LONGEST_LABEL: usize = 63;
