@@ -34,6 +34,7 @@ rules! {
     latency_shift "latency-shift"
     error_shift "error-shift"
     slo_burn "slo-burn"
+    probe_failing "probe-failing"
     business_symptom "business-symptom"
     slots_uncovered "slots-uncovered"
     topology_split "topology-split"
