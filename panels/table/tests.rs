@@ -80,7 +80,6 @@ fn drawn_of(table: &mut Table<Line>, rows: &[Line], width: u16, height: u16) -> 
         exonerated: vec![],
         unknown: vec![],
         next_step: String::new(),
-        history: vec![],
         cost: Cost::default(),
         breakdown: None,
         loops: vec![],
