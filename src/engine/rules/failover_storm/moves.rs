@@ -1,5 +1,8 @@
 //! Who left a gateway's rotation and who came back, by whichever of several signs it gives.
 
+mod course;
+
+use self::course::{Course, course, usual_requests};
 use crate::metric::{
     Metric, UPSTREAM_EJECTED, UPSTREAM_EJECTIONS, UPSTREAM_HEALTHY, UPSTREAM_MEMBERS, UPSTREAM_READY,
     UPSTREAM_REQUESTS,
@@ -42,25 +45,8 @@ static SIGNS: &[Sign] = &[
 /// Requests a second of the usual instance below which nobody can say who gets none.
 const LEAST_REQUESTS: f64 = 1.0;
 
-/// The share of what the usual instance gets below which one is out.
-const OUT: f64 = 0.1;
-
-/// The share of it from which one is in again.
-const IN: f64 = 0.3;
-
 /// How much earlier than its leaving was seen an instance may have been started, for it to be a rollout.
 const SLACK: u32 = 2;
-
-/// The comings and goings of one upstream: an instance, or a pool of them.
-struct Course {
-    told: Told,
-    /// Whether it is a single instance.
-    is_one: bool,
-    /// How many were out when it was first seen.
-    out_at_first: f64,
-    /// When how many left, or, below zero, came back.
-    steps: Vec<(Moment, f64)>,
-}
 
 /// What one gateway saw.
 pub(super) struct Moves {
@@ -174,107 +160,6 @@ fn first_out(courses: &[Course], by: Moment) -> Vec<String> {
     }
     let is_first = |course: &&Course| course.steps.first().is_some_and(|(at, gone)| *gone > 0.0 && *at < by);
     courses.iter().filter(is_first).map(|course| course.told.name()).collect()
-}
-
-impl Course {
-    fn left(&self) -> f64 {
-        self.steps.iter().map(|(_, gone)| gone.max(0.0)).sum()
-    }
-
-    fn back(&self) -> f64 {
-        self.steps.iter().map(|(_, gone)| (-gone).max(0.0)).sum()
-    }
-
-    /// How often somebody went both ways: of one instance every second move, whichever was seen first, but not where it
-    /// was `started` in between; of a pool as many as left and came back after those that were out at first.
-    fn trips(&self, started: Option<Moment>) -> f64 {
-        if !self.is_one {
-            return self.left().min((self.back() - self.out_at_first).max(0.0));
-        }
-        let is_restart = |pair: &&[(Moment, f64)]| {
-            pair.len() == 2 && started.is_some_and(|started| started >= pair[0].0 && started <= pair[1].0)
-        };
-        let pairs = self.steps.chunks_exact(2);
-        let restarts = pairs.clone().filter(is_restart).count();
-        (pairs.count() - restarts) as f64
-    }
-}
-
-fn course(
-    scene: &Scene<'_>,
-    gateway: &Subject,
-    sign: &Sign,
-    told: Told,
-    usual: Option<&[Seen]>,
-    from: Moment,
-) -> Course {
-    let points = scene.points_since(&told, sign.metric, from);
-    let one = UPSTREAM_MEMBERS;
-    let says_one =
-        scene.store.latest(&told.by, one, told.part.as_ref()).is_some_and(|seen| seen.value <= 1.0);
-    let is_one = says_one || sign.metric == UPSTREAM_READY || instance(scene, gateway, &told).is_some();
-    let level = |sense: f64| -> Vec<(Moment, f64)> {
-        let moved = |pair: &[Seen]| (pair[1].at, (pair[1].value - pair[0].value) * sense);
-        points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0).collect()
-    };
-    let first = points.first().map_or(0.0, |seen| seen.value);
-    let (out_at_first, steps) = match sign.tells {
-        Tells::Out => (first, level(1.0)),
-        // Of members that get requests nobody knows how many there should be.
-        Tells::In => (if is_one { (1.0 - first).max(0.0) } else { 0.0 }, level(-1.0)),
-        Tells::Leavings => (0.0, leavings(&points, is_one)),
-        Tells::Requests => (0.0, absences(&points, usual.unwrap_or_default())),
-    };
-    Course { told, is_one, out_at_first, steps }
-}
-
-/// The leavings behind a rate; of one instance with a return before each but the first, at an unknown moment.
-fn leavings(points: &[Seen], is_one: bool) -> Vec<(Moment, f64)> {
-    let mut steps = vec![];
-    for pair in points.windows(2) {
-        let times = (pair[1].value * pair[1].at.seconds_after(pair[0].at)).round();
-        if !is_one && times > 0.0 {
-            steps.push((pair[1].at, times));
-            continue;
-        }
-        for _ in 0..times.clamp(0.0, 100.0) as u32 {
-            if !steps.is_empty() {
-                steps.push((pair[1].at, -1.0));
-            }
-            steps.push((pair[1].at, 1.0));
-        }
-    }
-    steps
-}
-
-/// When an instance got next to nothing of what the others got, and when it got requests again.
-fn absences(points: &[Seen], usual: &[Seen]) -> Vec<(Moment, f64)> {
-    let mut steps = vec![];
-    let mut is_out = false;
-    for seen in points {
-        let Some(usual) = usual.iter().find(|usual| usual.at == seen.at) else { continue };
-        if !is_out && seen.value < usual.value * OUT {
-            steps.push((seen.at, 1.0));
-            is_out = true;
-        } else if is_out && seen.value > usual.value * IN {
-            steps.push((seen.at, -1.0));
-            is_out = false;
-        }
-    }
-    steps
-}
-
-/// The mean of what instances get at each moment at which it is enough to tell who gets nothing.
-fn usual_requests(scene: &Scene<'_>, told: &[Told], from: Moment) -> Vec<Seen> {
-    let all: Vec<Vec<Seen>> =
-        told.iter().map(|told| scene.points_since(told, UPSTREAM_REQUESTS, from)).collect();
-    let Some(longest) = all.iter().max_by_key(|points| points.len()) else { return vec![] };
-    let mean = |at: Moment| {
-        let values = all.iter().filter_map(|points| points.iter().find(|seen| seen.at == at));
-        values.map(|seen| seen.value).sum::<f64>() / told.len() as f64
-    };
-    let means = longest.iter().map(|seen| Seen { value: mean(seen.at), at: seen.at });
-    means.filter(|mean| mean.value >= LEAST_REQUESTS).collect()
 }
 
 fn most_out(courses: &[Course]) -> f64 {
