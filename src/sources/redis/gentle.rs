@@ -11,8 +11,8 @@ use super::samples::main_thread_seconds;
 /// How often the expensive section is asked for while a node suffers.
 const RARELY: Duration = Duration::from_secs(5);
 
-/// The share of a core below which a node does so little that its commands and its memory are not asked for at every
-/// look: together they are most of what a look costs, and neither changes fast there.
+/// The share of a core below which a node does so little that its commands, memory, keys and errors are not asked for at
+/// every look: together they are most of what a look costs, and none changes fast there.
 const CALM: f64 = 0.1;
 
 /// How many looks, and how long at most, then lie between two such questions; fewer than make a number stale.
@@ -43,7 +43,7 @@ pub(super) enum Extent {
     All,
     /// Not the statistics of commands: they are many, and the node has enough to do.
     WithoutCommands,
-    /// Neither those nor the memory.
+    /// Neither those nor memory, keys and errors.
     Least,
 }
 
