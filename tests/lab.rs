@@ -302,8 +302,9 @@ fn judge_amplification(output: &Output, counted: &[(f64, LoadCounters)]) -> Opti
         return Some("nobody counted when the report was made".to_owned());
     };
     let own = (to.attempts - from.attempts) as f64 / (to.originals - from.originals) as f64;
-    let differs = (value / own - 1.0).abs() > TOLERANCE;
-    differs.then(|| format!("{value:.2} attempts an original, and the users counted {own:.2}"))
+    // Not a number, where nobody counted any, is not near either.
+    let is_near = (value / own - 1.0).abs() <= TOLERANCE;
+    (!is_near).then(|| format!("{value:.2} attempts an original, and the users counted {own:.2}"))
 }
 
 fn array(value: &Value) -> impl Iterator<Item = &Value> {

@@ -75,9 +75,11 @@ fn begin_before(text: &str, now: Moment) -> Result<Moment, String> {
         let mut parts = text.split(':').map(|part| part.parse::<i64>().ok());
         let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next().unwrap_or(Some(0))?);
         let is_time = hour < 24 && minute < 60 && second < 60 && parts.next().is_none();
-        let of_day = (hour * 3_600 + minute * 60 + second) * 1_000;
         // The sign of a part would be one of the number.
-        (is_time && !text.contains(['-', '+'])).then(|| Moment(now.0 - (now.0 - of_day).rem_euclid(DAY_MS)))
+        (is_time && !text.contains(['-', '+'])).then(|| {
+            let of_day = (hour * 3_600 + minute * 60 + second) * 1_000;
+            Moment(now.0 - (now.0 - of_day).rem_euclid(DAY_MS))
+        })
     };
     let ago = || text.parse::<Span>().ok().map(|span| now - span.0);
     let dated = || written_moment::of_text(text).map(|seconds| Moment((seconds * 1_000.0) as i64));

@@ -63,6 +63,14 @@ pub struct Naming {
     pub instance_label: Option<String>,
 }
 
+impl Naming {
+    /// Whether whoever is asked is sent a token or a password.
+    pub(super) fn sends_secrets(&self) -> bool {
+        let page = &self.page;
+        page.bearer.is_some() || page.bearer_file.is_some() || page.password.is_some()
+    }
+}
+
 impl Default for Naming {
     fn default() -> Self {
         Self {

@@ -9,12 +9,16 @@ use reqwest::Url;
 use super::Naming;
 use crate::config::{bare_subject, metrics_place};
 use crate::sources::metrics::MetricsSpec;
+use crate::sources::metrics::fetch::Address;
 
 /// The labels that say how a target is asked, and the one that says which job it has.
 const PATH: &str = "__metrics_path__";
 const SCHEME: &str = "__scheme__";
 const PARAMETER: &str = "__param_";
 const JOB: &str = "job";
+
+/// The longest address of a page, in bytes: servers take no longer ones, and a list may have thousands.
+const LONGEST_URL: usize = 8 * 1024;
 
 /// The page of a target, and the target as it is told; in a few words why there is none.
 pub(super) fn page(
@@ -26,6 +30,14 @@ pub(super) fn page(
     let scheme = labels.get(SCHEME).map_or(naming.scheme.as_str(), String::as_str);
     if !matches!(scheme, "http" | "https") {
         return Err(format!("'{}' has the scheme '{}'", shown(), RemoteText::new(scheme)));
+    }
+    // Whoever writes the list chooses who is sent what is secret, but not that everybody on the way may read it.
+    if scheme == "http" && naming.scheme == "https" && naming.sends_secrets() {
+        return Err(format!("'{}' asks for http, which would show what is secret", shown()));
+    }
+    let long = address.len() + labels.values().map(String::len).sum::<usize>() > LONGEST_URL;
+    if long {
+        return Err(format!("'{}' has an address or labels that are too long", shown()));
     }
     // What stands after a host would become a part of the path, and what stands before an '@' a password.
     let is_plain = !address.contains(['/', '@', '?', '#', '\\']) && !address.trim().is_empty();
@@ -40,6 +52,11 @@ pub(super) fn page(
             url.query_pairs_mut().append_pair(name, value);
         }
     }
+    if url.as_str().len() > LONGEST_URL {
+        return Err(format!("'{}' has a path that is too long", shown()));
+    }
+    // As the page's own readings name it: hosts have one spelling there.
+    let place = Address::parse(url.as_str()).map_or(place, |address| address.host_and_port().to_owned());
     let component = component(naming, &place, labels);
     let instance =
         naming.instance_label.as_ref().and_then(|label| labels.get(label)).map(|value| plain(value));
@@ -126,6 +143,30 @@ mod tests {
             is("service/rank-er@h:443", "h:443", "https://h/probe?module=a+b")
         );
         assert_eq!(told(&naming, "[::1]:9", &[]).1, "[::1]:9");
+    }
+
+    #[test]
+    fn a_host_has_one_spelling_however_the_list_writes_it() {
+        let naming = Naming::default();
+        assert_eq!(told(&naming, "Ranker-1.Prod:8000", &[("job", "r")]).0, "service/r@ranker-1.prod:8000");
+        assert_eq!(told(&naming, "[2001:DB8::01]:9", &[]).1, "[2001:db8::1]:9");
+    }
+
+    #[test]
+    fn a_label_shows_no_secret_and_asks_for_no_endless_path() {
+        let mut naming = Naming { scheme: "https".to_owned(), ..Naming::default() };
+        let open = labels(&[("__scheme__", "http")]);
+        assert!(page(&naming, "h:1", &open).is_ok());
+        naming.page.bearer = Some("s3cret".into());
+        assert!(page(&naming, "h:1", &open).unwrap_err().contains("secret"));
+        assert!(page(&naming, "h:1", &labels(&[])).is_ok());
+        let long = "x".repeat(3_900_000);
+        for label in ["__param_x", "__metrics_path__"] {
+            assert!(
+                page(&naming, "h:1", &labels(&[(label, &long)])).unwrap_err().contains("too long"),
+                "{label}"
+            );
+        }
     }
 
     #[test]

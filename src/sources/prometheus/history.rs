@@ -58,6 +58,9 @@ impl Memory {
     }
 }
 
+/// After so many components of which the past could not be read no other is asked for.
+const MOST_TROUBLES: usize = 3;
+
 /// Asks for the past of these targets and tells what was usual, component by component; then what could not be told.
 pub(super) async fn remember(
     spec: &PrometheusSpec,
@@ -71,7 +74,7 @@ pub(super) async fn remember(
     let source = server_subject(asker.address().host_and_port());
     let mut looking = Looking { spec, memory, asker, types: Arc::new(types), clock };
     let (by_component, left_out) = shares(targets);
-    let (mut told, mut trouble) = (0, None);
+    let (mut told, mut troubles) = (0, vec![]);
     for (component, targets) in by_component {
         match looking.component(&component, targets).await {
             Ok(history) if history.rows.is_empty() => {}
@@ -83,14 +86,15 @@ pub(super) async fn remember(
                     return;
                 }
             }
-            Err(why) => {
-                trouble = Some(why);
-                break;
-            }
+            Err(why) => troubles.push(why),
+        }
+        // One component may ask for too much; of a server that answers nobody the others learn nothing either.
+        if troubles.len() >= MOST_TROUBLES {
+            break;
         }
     }
     let to = looking.memory.before;
-    let why = match trouble {
+    let why = match troubles.into_iter().next() {
         Some(why) => why,
         None if told == 0 => format!(
             "it remembers too little of what was before {} UTC; '--since' says when the incident began",

@@ -19,16 +19,22 @@ const REASONS: &[&str] = &["error", "message", "detail"];
 /// The fault of an answer whose status is not 200, with the reason that the server gives, unless it repeats a secret.
 pub(super) async fn refusal(address: &Address, response: &mut Response, secrets: &[&str]) -> Fault {
     let fault = status_fault(address, response.status(), response.headers());
-    match reason(response).await.filter(|why| !secrets.iter().any(|secret| why.contains(secret))) {
+    match reason(response).await.filter(|why| is_harmless(why, secrets)) {
         Some(why) => {
-            let message = format!("{}; it says: {why}", fault.message);
+            let message = format!("{}; it says: {}", fault.message, cut(&why));
             Fault { message: RemoteText::new(&message), ..fault }
         }
         None => fault,
     }
 }
 
-/// The reason that a server gives beside its status, in JSON or as text.
+/// Whether a whole reason, before it is cut, repeats no secret, neither as it is nor as a header that carries it.
+fn is_harmless(why: &str, secrets: &[&str]) -> bool {
+    let is_header = !secrets.is_empty() && ["Basic ", "Bearer "].iter().any(|scheme| why.contains(scheme));
+    !is_header && !secrets.iter().any(|secret| why.contains(secret))
+}
+
+/// The whole reason that a server gives beside its status, in JSON or as text.
 async fn reason(response: &mut Response) -> Option<String> {
     let kind = content_type(response.headers());
     let (is_json, is_text) = (kind.starts_with("application/json"), kind.starts_with("text/plain"));
@@ -46,7 +52,7 @@ async fn reason(response: &mut Response) -> Option<String> {
         return of_text(&String::from_utf8_lossy(&bytes));
     }
     let answer: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    let words = |value: &serde_json::Value| value.as_str().map(cut);
+    let words = |value: &serde_json::Value| value.as_str().map(str::to_owned);
     REASONS.iter().find_map(|key| {
         let value = answer.get(key)?;
         words(value).or_else(|| words(value.get("message")?))
@@ -57,7 +63,7 @@ async fn reason(response: &mut Response) -> Option<String> {
 fn of_text(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(2).collect();
     let is_reason = lines.first().is_some_and(|line| !line.starts_with('#'));
-    is_reason.then(|| cut(&lines.join(" ")))
+    is_reason.then(|| lines.join(" "))
 }
 
 fn cut(text: &str) -> String {
@@ -104,5 +110,19 @@ fn status_fault(address: &Address, status: StatusCode, headers: &HeaderMap) -> F
             FaultKind::Http,
             format!("{address} answers {status} instead of 200: check the url in a browser"),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_looked_for_in_the_whole_reason_and_in_headers_that_carry_it() {
+        let token = "k".repeat(600);
+        assert!(!is_harmless(&format!("invalid token {token}"), &[&token]));
+        assert!(!is_harmless("you sent Authorization: Basic dXNlcjpzM2NyZXQ=", &["s3cret"]));
+        assert!(is_harmless("missing Authorization header", &["s3cret"]));
+        assert!(is_harmless("Basic authentication is off", &[]));
     }
 }
