@@ -158,7 +158,9 @@ impl Findings {
     /// Whether nothing at all is pending or firing, or has fired, and callers are seen to be well where any are watched:
     /// while too few requests were seen to tell, an incident that is older than this run looks like nothing.
     pub fn calm(&self) -> bool {
-        let symptoms = || self.iter().filter(|finding| finding.rule.nature == Nature::Symptom);
+        // One that exonerates nobody, such as a probe that is answered, saw no caller.
+        let sees_callers = |rule: &Rule| rule.nature == Nature::Symptom && rule.exonerates;
+        let symptoms = || self.iter().filter(|finding| sees_callers(finding.rule));
         let is_seen =
             symptoms().next().is_none() || symptoms().any(|finding| matches!(finding.state, State::Clear(_)));
         is_seen && !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)

@@ -20,6 +20,9 @@ pub(super) struct Asked {
     pub(super) attempts: Option<Seen>,
     /// What is usual of these.
     pub(super) usual_attempts: Option<Baseline>,
+    /// Whether what ended well is counted of originals, of which some may have been asked a while ago, and not of
+    /// attempts.
+    pub(super) ends_originals: bool,
     /// Requests that ended well in the end.
     pub(super) successes: Option<Seen>,
     /// What is usual of these.
@@ -59,6 +62,7 @@ fn by_caller(scene: &Scene<'_>, client: &Subject) -> Option<Asked> {
         usual_originals: scene.total_baseline(client, CLIENT_ORIGINALS),
         attempts: scene.total(client, CLIENT_ATTEMPTS),
         usual_attempts: scene.total_baseline(client, CLIENT_ATTEMPTS),
+        ends_originals: true,
         successes: scene.total(client, CLIENT_SUCCESSES),
         usual_successes: scene.total_baseline(client, CLIENT_SUCCESSES),
         thrice: None,
@@ -83,6 +87,7 @@ fn by_gateway(scene: &Scene<'_>, gateway: &Subject) -> Option<Asked> {
             .map(|(all, again)| usual_less(all, again)),
         attempts: retries.map(|_| attempts),
         usual_attempts: usual(UPSTREAM_REQUESTS),
+        ends_originals: false,
         successes: total(UPSTREAM_ERRORS).map(|errors| less(attempts, Some(errors))),
         usual_successes: usual(UPSTREAM_REQUESTS)
             .zip(usual(UPSTREAM_ERRORS))
@@ -105,6 +110,7 @@ fn by_own_retries(scene: &Scene<'_>, service: &Subject) -> Option<Asked> {
         usual_attempts: usual
             .zip(scene.baseline_of_parts(service, RETRIES))
             .map(|(usual, again)| usual_less(usual, -again.typical)),
+        ends_originals: false,
         successes: scene.total(service, ERRORS).map(|errors| less(originals, Some(errors))),
         usual_successes: usual
             .zip(scene.total_baseline(service, ERRORS))
@@ -128,6 +134,7 @@ fn by_log(scene: &Scene<'_>, subject: &Subject) -> Option<Asked> {
             .map(|(all, again)| usual_less(all, again.typical)),
         attempts: repeated.map(|_| attempts),
         usual_attempts: usual,
+        ends_originals: false,
         successes: None,
         usual_successes: None,
         thrice: thrice.map(|seen| Seen { value: seen.value / originals.value, ..seen }),

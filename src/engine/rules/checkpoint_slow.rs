@@ -116,14 +116,8 @@ fn judge(scene: &Scene<'_>, pipeline: &Subject, limits: &Limits<'_>) -> Judgemen
 /// How many checkpoints failed in the last ten minutes, over all jobs.
 fn failures(scene: &Scene<'_>, pipeline: &Subject) -> Option<Seen> {
     let told = scene.told(pipeline, CHECKPOINT_FAILURES).into_iter();
-    told.filter_map(|told| {
-        let newest = scene.latest_part(&told.by, CHECKPOINT_FAILURES, told.part.as_ref())?;
-        let points = scene.points_since(&told, CHECKPOINT_FAILURES, newest.at - TEN_MINUTES);
-        // Each rate stands for the time since the one before it.
-        let gained = points.windows(2).map(|pair| pair[1].value * pair[1].at.seconds_after(pair[0].at)).sum();
-        Some(Seen { value: gained, at: newest.at })
-    })
-    .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+    told.filter_map(|told| scene.gained_over(&told.by, CHECKPOINT_FAILURES, told.part.as_ref(), TEN_MINUTES))
+        .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
 }
 
 /// The highest back pressure of its tasks.

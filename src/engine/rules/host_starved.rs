@@ -170,17 +170,22 @@ const FELT: f64 = 0.05;
 fn stages(scene: &Scene<'_>, host: &Subject, multiple: f64) -> Stages {
     let above = scene.graph.above(host);
     let services = above.keys().filter(|caller| caller.kind() == Kind::Service);
-    let mut known = Stages::Unknown;
+    // One stage that is as ever acquits the machine only where no other is in the dark.
+    let (mut as_usual, mut is_dark) = (None, false);
     for service in services {
         let says_which =
             scene.settings.component(service).is_some_and(|declared| !declared.stages.is_empty());
         if !says_which && scene.graph.callees(service).any(|callee| callee != host) {
+            is_dark = true;
             continue;
         }
         let own = scene.stages(service).into_iter();
         for stage in own.filter(|stage| stage.spent_in.as_ref().is_none_or(|spent_in| spent_in == host)) {
             let usual = scene.usual_mean(service, STAGE_DURATION, Some(&stage.name), LEAST_CALM);
-            let Some(usual) = usual.map(|usual| usual.typical).filter(|usual| *usual > 0.0) else { continue };
+            let Some(usual) = usual.map(|usual| usual.typical).filter(|usual| *usual > 0.0) else {
+                is_dark = true;
+                continue;
+            };
             let floor = usual + scene.objective(service) * FELT;
             if stage.mean >= (usual * multiple).max(floor) {
                 return Stages::Grown(format!(
@@ -191,8 +196,8 @@ fn stages(scene: &Scene<'_>, host: &Subject, multiple: f64) -> Stages {
                     show(usual, Unit::Seconds)
                 ));
             }
-            known = Stages::AsUsual(service.clone());
+            as_usual.get_or_insert_with(|| service.clone());
         }
     }
-    known
+    as_usual.filter(|_| !is_dark).map_or(Stages::Unknown, Stages::AsUsual)
 }

@@ -100,7 +100,9 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     let usual = scene.baseline(instance, PREEMPTIONS, None);
     let limit = usual.map_or(0.0, |usual| usual.typical * limits.of("rise")).max(limits.of("floor"));
     let rate = show(pushed.value, Unit::PerSecond);
-    if pushed.value < limit {
+    // One just after the start is a high rate and no pressure: as many as the least rate gives over the whole span.
+    let gained = scene.gained_over(instance, PREEMPTIONS, None, SPAN).map_or(0.0, |gained| gained.value);
+    if pushed.value < limit || gained < limits.of("floor") * SPAN.as_secs_f64() {
         return Judgement::Clear(format!("{shown}, and {rate} pushed out"));
     }
     let whose = instance.address().map_or(String::new(), |address| format!(" at {address}"));

@@ -95,7 +95,8 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
     let goodput_is_flat =
         successes.zip(usual_successes).is_some_and(|(now, healthy)| now.value <= healthy.typical * FLAT);
     let goodput_is_known = successes.is_some() && usual_successes.is_some();
-    if are_many && successes.is_some_and(|now| now.value > originals.value * FLAT) {
+    let ends_more = asked.ends_originals && successes.is_some_and(|now| now.value > originals.value * FLAT);
+    if are_many && ends_more {
         return Judgement::Clear(format!("{shown}, and more end well than are asked: what waited is served"));
     }
     let thrice = asked.thrice.filter(|thrice| thrice.value >= limits.of("thrice"));

@@ -28,6 +28,21 @@ impl Scene<'_> {
         (count > 0.0).then(|| Seen { value: sum / count, at })
     }
 
+    /// What a count gained in the span before its newest point: each rate stands for the time since the one before it.
+    /// `None` when it is stale.
+    pub(crate) fn gained_over(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        part: Option<&RemoteText>,
+        span: Duration,
+    ) -> Option<Seen> {
+        let at = self.latest_part(subject, metric, part)?.at;
+        let points: Vec<Seen> = self.store.points(subject, metric, part)?.since(at - span).collect();
+        let gained = points.windows(2).map(|pair| pair[1].value * pair[1].at.seconds_after(pair[0].at)).sum();
+        Some(Seen { value: gained, at })
+    }
+
     /// The sum of these over `subject`'s parts; `None` when no part has it fresh.
     pub(crate) fn total_over(&self, subject: &Subject, metric: Metric, span: Duration) -> Option<Seen> {
         self.over_parts(subject, |part| self.mean_over(part, metric, None, span))

@@ -123,6 +123,9 @@ fn of_observer(
     let (left, back) = (sum(Course::left), sum(Course::back));
     let is_count = sign.tells == Tells::Leavings;
     let are_apart = courses.iter().filter(|course| !course.steps.is_empty()).all(|course| course.is_one);
+    // Of an upstream under another name than its address nobody knows when it was started.
+    let moved = |course: &&Course| !course.steps.is_empty();
+    let are_known = (courses.iter().filter(moved)).all(|one| instance(scene, gateway, &one.told).is_some());
     let slack = scene.settings.interval * SLACK;
     let starts = starts(scene, gateway);
     let is_within = |start: Moment| start + slack >= first && start <= last;
@@ -141,7 +144,7 @@ fn of_observer(
         left,
         back: (!is_count || are_apart).then_some(back),
         // Where instances are not told apart, as many may have been started anew as were started at all.
-        trips: if are_apart { all } else { (all - started).max(0.0) },
+        trips: if are_apart && are_known { all } else { (all - started).max(0.0) },
         travellers: are_apart.then(|| trips.iter().filter(|trips| **trips >= 1.0).count() as f64),
         started,
         most_out: (!is_count).then(|| most_out(&courses)),
@@ -237,7 +240,10 @@ pub(super) fn knows_starts(scene: &Scene<'_>, gateway: &Subject) -> bool {
 
 /// The instance that an upstream is, where it is named by the address of one.
 fn instance(scene: &Scene<'_>, gateway: &Subject, told: &Told) -> Option<Subject> {
-    let address = told.part.as_ref()?.as_str();
+    let part = told.part.as_ref()?.as_str();
+    // Routers of inference servers name them by their URLs.
+    let place = part.split_once("://").map_or(part, |(_, rest)| rest);
+    let address = place.split('/').next().unwrap_or(place);
     instances(scene, gateway).find(|instance| instance.address() == Some(address))
 }
 

@@ -1,11 +1,15 @@
 //! The comings and goings of one upstream, read from one series.
 
-use super::{LEAST_REQUESTS, Sign, Tells, instance};
+use super::{Sign, Tells, instance};
 use crate::metric::{UPSTREAM_MEMBERS, UPSTREAM_READY, UPSTREAM_REQUESTS};
 use crate::scene::{Scene, Told};
 use crate::store::Seen;
 use crate::subject::Subject;
 use crate::time::Moment;
+
+/// Requests that an instance would get between two looks below which getting none is chance: of ten, one time in
+/// twenty thousand.
+const LEAST_EXPECTED: f64 = 10.0;
 
 /// The share of what the usual instance gets below which one is out.
 const OUT: f64 = 0.1;
@@ -125,6 +129,9 @@ pub(super) fn usual_requests(scene: &Scene<'_>, told: &[Told], from: Moment) -> 
         let values = all.iter().filter_map(|points| points.iter().find(|seen| seen.at == at));
         values.map(|seen| seen.value).sum::<f64>() / told.len() as f64
     };
-    let means = longest.iter().map(|seen| Seen { value: mean(seen.at), at: seen.at });
-    means.filter(|mean| mean.value >= LEAST_REQUESTS).collect()
+    let means = longest.windows(2).map(|pair| {
+        let mean = Seen { value: mean(pair[1].at), at: pair[1].at };
+        (mean, mean.value * mean.at.seconds_after(pair[0].at))
+    });
+    means.filter(|(_, expected)| *expected >= LEAST_EXPECTED).map(|(mean, _)| mean).collect()
 }
