@@ -146,6 +146,7 @@ fn rows_are_sorted_filtered_and_copied() {
     panel.open(&subject("service/old@10.1.0.7:8000"));
     assert!(matches!(panel.act(Action::Open, &view), Outcome::Refused(_)));
     assert!(panel.fields().iter().any(|field| field.name == "p99"));
+    panel.open(&subject("service/llm@10.1.0.6:8000"));
     let first = panel.copied(&view).expect("a row");
     assert!(first.contains("p99") && first.contains("TTFT"), "{first}");
 }

@@ -87,7 +87,13 @@ impl Kind {
 
     /// Whether subjects of this kind name a source and no component: what it tells is about others.
     pub fn names_a_source(self) -> bool {
-        self.only_tells() || matches!(self, Self::Probe | Self::Log)
+        self.only_tells() || self.looks_from_beside()
+    }
+
+    /// Whether a source of this kind looks at what others measure as well: it comes at its own pace and says nothing of
+    /// theirs.
+    pub fn looks_from_beside(self) -> bool {
+        matches!(self, Self::Probe | Self::Log)
     }
 
     /// The kind of a word, or `None` when the word is not in [`KINDS`].

@@ -120,14 +120,11 @@ impl World {
         self.note_whom_it_tells_of(reading);
         self.note_starts(reading);
         let is_page = self.is_page(reading);
-        // What a probe or a log tells of a subject comes at its own pace and says nothing of the pace of the others.
-        let kind = reading.source.kind();
-        let is_beside = kind.names_a_source() && !kind.only_tells();
         let mut before: Option<&Subject> = None;
         for sample in told() {
             if before != Some(&sample.subject) && !self.is_told_twice(is_page, &sample.subject) {
                 before = Some(&sample.subject);
-                if !is_beside {
+                if !reading.source.kind().looks_from_beside() {
                     self.rhythms.note(&sample.subject, reading.every);
                 }
                 match self.data.get_mut(&sample.subject) {

@@ -38,7 +38,7 @@ fn an_incident_says_how_long_it_lasts() {
     ");
     insta::assert_snapshot!(live(&snapshot, 60), @r"
     ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7Client 8Run live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Clien live 1 s
     ");
     insta::assert_snapshot!(live(&snapshot, 30), @r"
     ranker-prod   X INCIDENT 01:11
@@ -54,7 +54,7 @@ fn calm_and_silence() {
     ");
     insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r"
     ranker-prod   ? no target answers   ? callers not seen              14:06:10 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7Client 8Runbook 9Cases          live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook           live 1 s
     ");
 }
 
@@ -151,7 +151,7 @@ fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
     ranker-prod   o nothing guilty   p99 95 ms
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7Client 8Runbook 9Ca
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbo
     ");
 }
 
