@@ -2,14 +2,14 @@
 //! directly. The same first suspect as with sources of its own, early and late.
 
 use std::fmt::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater::lab::scenario::{Scenario, Variant};
 use headwater::lab::{self, HotKeys, Lab, LabOptions};
+use headwater_test_support::{Running, free_port};
 use serde_json::Value;
 
 /// How long after the fault the second triage begins.
@@ -17,26 +17,6 @@ const INTO_THE_INCIDENT: Duration = Duration::from_secs(20);
 
 /// How long Prometheus and the exporter may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A real server that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(binary: &str, arguments: &[String]) -> Running {
-    let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    Running(child.expect("'scripts/test tools' installs the servers"))
-}
-
-fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
-    free.local_addr().expect("a bound socket has an address").port()
-}
 
 /// What watches a lab: an exporter for its Redis, and a Prometheus that scrapes everything once a second.
 struct Watched {
@@ -48,7 +28,7 @@ struct Watched {
 impl Watched {
     fn start(lab: &Lab, folder: &Path) -> Self {
         let (exporter_port, port) = (free_port(), free_port());
-        let exporter = start(
+        let exporter = Running::start(
             "prometheus-redis-exporter",
             &["-redis.addr=".to_owned(), format!("-web.listen-address=127.0.0.1:{exporter_port}")],
         );
@@ -84,7 +64,7 @@ impl Watched {
         components.push("\"redis/features\" = { job = \"redis-features\" }".to_owned());
         let scrapes = folder.join("prometheus.yml");
         std::fs::write(&scrapes, jobs).expect("a new folder can be written");
-        let prometheus = start(
+        let prometheus = Running::start(
             "prometheus",
             &[
                 format!("--config.file={}", scrapes.display()),

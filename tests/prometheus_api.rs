@@ -1,9 +1,8 @@
 //! The source of Prometheus servers: against real ones that scrape a real page, and against one that says what a test wants.
 
 use std::fmt::Write as _;
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,19 +11,10 @@ use headwater_engine::metric::{QUEUE_WAITING, REQUEST_DURATION, REQUESTS};
 use headwater_engine::reading::{Event, FaultKind, Input, Reading, Value};
 use headwater_engine::{Baselines, Engine, Settings};
 use headwater_test_support::http::{Server, answer};
+use headwater_test_support::{Running, free_port};
 
 /// How long a real server may take to start and to scrape twice.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A real server that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// A page that grows with each scrape.
 fn page() -> Server {
@@ -40,16 +30,6 @@ fn page() -> Server {
         let _ = writeln!(page, "ranker_request_duration_seconds_count {count}");
         answer("200 OK", "text/plain; version=0.0.4", &page)
     })
-}
-
-fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
-    free.local_addr().expect("a bound socket has an address").port()
-}
-
-fn start(binary: &str, arguments: &[String]) -> Running {
-    let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    Running(child.expect("the server is installed by 'scripts/test tools'"))
 }
 
 fn scrapes(folder: &Path, page: &Server) -> String {
@@ -109,7 +89,7 @@ async fn reads_what_a_real_server_scraped(
 ) {
     let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), page(), free_port());
     let file = scrapes(folder.path(), &page);
-    let _server = start(binary, &arguments(folder.path(), &file, port));
+    let _server = Running::start(binary, &arguments(folder.path(), &file, port));
     let mut spec = PrometheusSpec::new(&format!("http://127.0.0.1:{port}"));
     let labels = [("zone".to_owned(), "a".to_owned())].into();
     spec.components

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use headwater_test_support::http::{Server, answer};
+use headwater_test_support::{Running, free_port};
 use serde_json::Value;
 
 /// How long a real server may take to start and to know its past.
@@ -17,26 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// For how long callers have suffered.
 const SUFFERING: Duration = Duration::from_secs(20 * 60);
-
-/// A real server that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(binary: &str, arguments: &[String]) -> Running {
-    let child = Command::new(binary).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    Running(child.expect("the server is installed by 'scripts/test tools'"))
-}
-
-fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
-    free.local_addr().expect("a bound socket has an address").port()
-}
 
 /// A page of requests that all take most of a second.
 fn slow_page() -> Server {
@@ -116,7 +97,7 @@ fn prometheus(folder: &Path, page: &Server, port: u16) -> Running {
         .output()
         .expect("promtool comes with prometheus");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    start(
+    Running::start(
         "prometheus",
         &[
             format!("--config.file={}", scrapes(folder, page)),
@@ -127,7 +108,7 @@ fn prometheus(folder: &Path, page: &Server, port: u16) -> Running {
 }
 
 fn victoria_metrics(folder: &Path, page: &Server, port: u16) -> Running {
-    let server = start(
+    let server = Running::start(
         "victoria-metrics",
         &[
             format!("-promscrape.config={}", scrapes(folder, page)),

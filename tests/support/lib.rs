@@ -9,6 +9,7 @@ mod large_cluster;
 pub mod oracle;
 mod readings;
 mod release;
+mod running;
 mod server;
 pub mod socks;
 pub mod stand_in;
@@ -20,6 +21,7 @@ pub use cluster::Cluster;
 pub use large_cluster::LargeCluster;
 pub use readings::{Readings, node_at, value_of};
 pub use release::ServerRelease;
+pub use running::{Running, free_port};
 pub use server::Server;
 pub use stand_in::StandIn;
 

@@ -1,7 +1,7 @@
 //! One redis-server process.
 
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use redis::{FromRedisValue, RedisResult};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::ServerRelease;
+use crate::{ServerRelease, free_port};
 
 /// A running server; killed when dropped.
 #[derive(Debug)]
@@ -203,9 +203,4 @@ fn launch(release: ServerRelease, port: u16, options: &[String], folder: &Path) 
         .stderr(Stdio::null())
         .spawn()
         .expect("the server can be run: scripts/test installs it, these tests need the real thing")
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port is free");
-    listener.local_addr().expect("a bound socket has an address").port()
 }
