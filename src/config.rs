@@ -19,6 +19,7 @@ pub(crate) mod prometheus;
 mod reach;
 mod redis;
 mod resolve;
+mod selectors;
 mod symptom;
 mod target;
 mod thresholds;

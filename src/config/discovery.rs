@@ -8,14 +8,14 @@ use std::time::Duration;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{DiscoveryTable, RecordWord, SchemeWord};
-use super::http_access::http_access;
+use super::http_access::{http_access, user_access};
 use super::place::Document;
-use super::resolve::{Components, bare_subject, component_subject, dialects, is_plain_name, secret};
+use super::resolve::{Components, bare_subject, component_subject, dialects, is_plain_name};
+use super::selectors::selectors;
 use super::target::metrics_place;
 use crate::sources::discovery::dns::{Query, Record};
 use crate::sources::discovery::{DiscoverySpec, Naming, Place};
 use crate::sources::metrics::MetricsSpec;
-use crate::sources::prometheus::ComponentSelector;
 use crate::sources::proxy::ProxySpec;
 
 const INTERVALS: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
@@ -95,15 +95,7 @@ fn spec(
         instance_label: table.instance_label.clone(),
         ..Naming::default()
     };
-    for (written, labels) in &table.components {
-        let path = ["discovery", index, "components", written];
-        let Some(component) = component_subject(written, &path, document) else { continue };
-        if labels.is_empty() {
-            document.complain(&path, format!("'{written}' selects every target: name a label and its value"));
-        }
-        components.entry(&component).has_source = true;
-        naming.components.push(ComponentSelector { component, labels: labels.clone() });
-    }
+    naming.components = selectors(&table.components, ["discovery", index], components, document);
     if table.scheme == Some(SchemeWord::Https) {
         "https".clone_into(&mut naming.scheme);
     }
@@ -195,28 +187,27 @@ fn server(
     beside: &Beside<'_>,
     document: &mut Document<'_>,
 ) -> MetricsSpec {
-    let here = |key: &'static str| ["discovery", index, key];
+    let here = |key: &'static str| ["discovery", index, of_the_list(key)];
     let mut server = MetricsSpec::new(url);
     server.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
-    server.bearer = secret(
-        (table.list_bearer_env.as_deref(), &here("list_bearer_env")),
-        (table.list_bearer_file.as_deref(), &here("list_bearer_file")),
-        document,
-    );
-    server.bearer_file = table.list_bearer_file.as_ref().map(Into::into);
-    server.ca_file =
-        super::resolve::readable_file(table.list_ca_file.as_deref(), &here("list_ca_file"), document);
-    server.username.clone_from(&table.list_username);
-    server.password = secret(
-        (table.list_password_env.as_deref(), &here("list_password_env")),
-        (table.list_password_file.as_deref(), &here("list_password_file")),
-        document,
-    );
-    if server.username.is_some() && server.bearer.is_some() {
-        let sentence = "a user and a bearer token exclude each other: keep one".to_owned();
-        document.complain(&here("list_username"), sentence);
-    }
+    (server.bearer, server.bearer_file, server.ca_file) =
+        http_access([&table.list_bearer_env, &table.list_bearer_file, &table.list_ca_file], here, document);
+    let user = [&table.list_username, &table.list_password_env, &table.list_password_file];
+    (server.username, server.password) = user_access(user, server.bearer.is_some(), here, document);
     server
+}
+
+/// The key by which a table says of the list's server what `key` says of pages.
+fn of_the_list(key: &'static str) -> &'static str {
+    match key {
+        "bearer_env" => "list_bearer_env",
+        "bearer_file" => "list_bearer_file",
+        "ca_file" => "list_ca_file",
+        "username" => "list_username",
+        "password_env" => "list_password_env",
+        "password_file" => "list_password_file",
+        _ => key,
+    }
 }
 
 fn query(table: &DiscoveryTable, name: &str, index: &str, document: &mut Document<'_>) -> Option<Query> {

@@ -26,6 +26,26 @@ pub(super) fn http_access<'h>(
     (bearer, bearer_file.as_ref().map(PathBuf::from), ca_file)
 }
 
+/// Reads `username`, `password_env` and `password_file`, in this order, which exclude a bearer token; `here` says where a
+/// key stands.
+pub(super) fn user_access<'h>(
+    [username, password_env, password_file]: [&Option<String>; 3],
+    has_bearer: bool,
+    here: impl Fn(&'static str) -> [&'h str; 3],
+    document: &mut Document<'_>,
+) -> (Option<String>, Option<SecretString>) {
+    let password = secret(
+        (password_env.as_deref(), &here("password_env")),
+        (password_file.as_deref(), &here("password_file")),
+        document,
+    );
+    if username.is_some() && has_bearer {
+        let sentence = "a user and a bearer token exclude each other: keep one".to_owned();
+        document.complain(&here("username"), sentence);
+    }
+    (username.clone(), password)
+}
+
 /// Reads `client_cert_file` and `client_key_file`, in this order, of which neither is worth anything alone; `here` says
 /// where a key stands.
 pub(super) fn client_certificate<'h>(

@@ -7,11 +7,12 @@ use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
 
 use super::file::PrometheusTable;
-use super::http_access::{client_certificate, http_access};
+use super::http_access::{client_certificate, http_access, user_access};
 use super::place::Document;
-use super::resolve::{Components, bare_subject, component_subject, secret};
+use super::resolve::{Components, bare_subject};
+use super::selectors::selectors;
 use super::target::metrics_place;
-use crate::sources::prometheus::{ComponentSelector, PrometheusSpec};
+use crate::sources::prometheus::PrometheusSpec;
 use crate::sources::proxy::ProxySpec;
 
 /// Asking more often costs a server more than it can tell.
@@ -79,30 +80,15 @@ fn spec(
         spec.interval = interval.0;
     }
     spec.looks_back = table.history != Some(false);
-    for (written, labels) in &table.components {
-        let path = ["prometheus", index, "components", written];
-        let Some(component) = component_subject(written, &path, document) else { continue };
-        if labels.is_empty() {
-            document.complain(&path, format!("'{written}' selects every target: name a label and its value"));
-        }
-        components.entry(&component).has_source = true;
-        spec.components.push(ComponentSelector { component, labels: labels.clone() });
-    }
+    spec.components = selectors(&table.components, ["prometheus", index], components, document);
     let server = &mut spec.server;
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
     (server.bearer, server.bearer_file, server.ca_file) =
         http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
     server.client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
-    server.username.clone_from(&table.username);
-    server.password = secret(
-        (table.password_env.as_deref(), &here("password_env")),
-        (table.password_file.as_deref(), &here("password_file")),
-        document,
-    );
-    if server.username.is_some() && (table.bearer_env.is_some() || table.bearer_file.is_some()) {
-        document
-            .complain(&here("username"), "a user and a bearer token exclude each other: keep one".to_owned());
-    }
+    let has_bearer = table.bearer_env.is_some() || table.bearer_file.is_some();
+    let user = [&table.username, &table.password_env, &table.password_file];
+    (server.username, server.password) = user_access(user, has_bearer, here, document);
     if let Err(complaint) = metrics_place(url) {
         document.wrong(&here("url"), complaint);
         return None;
