@@ -42,6 +42,7 @@ pub mod upstream_time;
 pub mod wording;
 pub mod world;
 pub mod writeup;
+pub mod xid;
 
 pub use engine::Engine;
 pub use library::Library;
