@@ -221,6 +221,7 @@ metrics! {
 
     // A machine or a container.
     HOST_CPU "host.cpu.time" Counter Ratio High "cores used (part = mode, idle left out)"
+    HOST_CORE "host.core.time" Counter Ratio High "share of time in which one core was busy (part = core)"
     HOST_CPUS "host.cpus" Gauge Count Neither "cores that there are"
     HOST_RUNNABLE "host.run_queue" Gauge Count High "tasks that run or want to"
     HOST_LOAD "host.load" Gauge Count High "load average over one minute"
