@@ -1,0 +1,519 @@
+//! GPUs as NVIDIA's management library tells of them, against a stub of the library. The stub proves what is made of
+//! answers, hangs and errors; that a real driver answers so was read in its documentation.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use headwater::sources::Outlet;
+use headwater::sources::nvml::{NvmlSpec, spawn_nvml};
+use headwater_engine::Subject;
+use headwater_engine::metric::{
+    GPU_CLOCK, GPU_ECC, GPU_MEMORY, GPU_MEMORY_MAX, GPU_NVLINKS, GPU_POWER, GPU_PROCESS_MEMORY, GPU_REMAPPED,
+    GPU_TEMPERATURE, GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, GPU_XIDS, SCRAPE_TIME,
+};
+use headwater_engine::reading::{Event, FaultKind, Reading, Value};
+use headwater_test_support::{NvmlRelease, Readings, StubNvml, value_of};
+use tokio_util::sync::CancellationToken;
+
+/// What a healthy GPU answers; the numbers of each differ by its index.
+fn healthy(stub: &mut StubNvml, index: u32) {
+    let own = |key: &str| format!("{index}.{key}");
+    let answers = [
+        ("uuid", format!("GPU-stub-{index}")),
+        ("name", "NVIDIA H100 80GB HBM3".to_owned()),
+        ("bus", format!("00000000:{:02X}:00.0", 0x17 + index)),
+        ("utilization", (90 + index).to_string()),
+        ("utilization.memory", (40 + index).to_string()),
+        ("memory.total", "85899345920".to_owned()),
+        ("memory.reserved", "1000".to_owned()),
+        ("memory.used", (12_000_000_000_u64 + u64::from(index)).to_string()),
+        ("temperature.0", (60 + index).to_string()),
+        ("power", (300_500 + 1_000 * index).to_string()),
+        ("power.limit", "700000".to_owned()),
+        ("clock.1", (1_700 + index).to_string()),
+        ("clock.2", "2619".to_owned()),
+        ("clock.max.1", "1980".to_owned()),
+        ("reasons", "0x1".to_owned()),
+        ("pcie.rate.0", "2048".to_owned()),
+        ("pcie.rate.1", "1024".to_owned()),
+        ("pcie.generation", "5".to_owned()),
+        ("pcie.generation.max", "5".to_owned()),
+        ("pcie.width", "16".to_owned()),
+        ("pcie.width.max", "16".to_owned()),
+        ("pcie.replays", index.to_string()),
+        ("ecc.0.0", "7".to_owned()),
+        ("ecc.1.0", "1".to_owned()),
+        ("rows", "3,2,1,0".to_owned()),
+        ("link.0", "1".to_owned()),
+        ("link.1", "1".to_owned()),
+        ("link.2", "0".to_owned()),
+        ("link.0.errors.0", "1".to_owned()),
+        ("link.1.errors.0", "2".to_owned()),
+        ("link.0.errors.1", "0".to_owned()),
+        ("link.1.errors.1", "0".to_owned()),
+        ("link.0.errors.2", "4".to_owned()),
+        ("link.1.errors.2", "5".to_owned()),
+        ("link.0.errors.3", "0".to_owned()),
+        ("link.1.errors.3", "0".to_owned()),
+        ("processes", format!("{}:9000000000 {}:1000000", 4_000 + index, 5_000 + index)),
+        ("field.74", "2000000000".to_owned()),
+        ("field.76", "0".to_owned()),
+        ("field.251", "3500000000".to_owned()),
+        ("field.252", "0".to_owned()),
+        ("field.253", "0".to_owned()),
+    ];
+    let answers: Vec<(String, String)> = answers.into_iter().map(|(key, value)| (own(key), value)).collect();
+    let answers: Vec<(&str, &str)> = answers.iter().map(|(key, value)| (&**key, &**value)).collect();
+    stub.set(&answers);
+    stub.set(&[(&format!("process.{}", 4_000 + index), "/opt/bin/tritonserver --model-store /models")]);
+}
+
+fn stub(release: NvmlRelease, gpus: u32) -> StubNvml {
+    let mut stub = StubNvml::new(release);
+    for index in 0..gpus {
+        healthy(&mut stub, index);
+    }
+    stub.set(&[("count", &gpus.to_string())]);
+    stub
+}
+
+fn spec(stub: &StubNvml) -> NvmlSpec {
+    NvmlSpec {
+        library: Some(stub.library()),
+        patience: Duration::from_millis(300),
+        lists_every: Duration::from_millis(200),
+        ..NvmlSpec::new("host-a", true)
+    }
+}
+
+/// A source that looks every fifty milliseconds, until it is dropped.
+struct Looks {
+    readings: Readings,
+    stop: CancellationToken,
+}
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+fn looks(spec: &NvmlSpec) -> Looks {
+    let (send, readings) = Readings::channel();
+    let stop = CancellationToken::new();
+    spawn_nvml(spec, Duration::from_millis(50), Outlet { readings: send, stop: stop.clone() });
+    Looks { readings, stop }
+}
+
+fn gpu(index: u32) -> Subject {
+    format!("gpu/host-a:{index}").parse().expect("it is a subject")
+}
+
+/// The numbers of a reading by subject, metric and part, but for our own cost.
+fn numbers(reading: &Reading) -> BTreeMap<String, f64> {
+    let known = reading.samples.iter().filter(|sample| sample.metric != SCRAPE_TIME.into());
+    known
+        .filter_map(|sample| {
+            let part = sample.part.as_ref().map_or(String::new(), |part| format!("{{{part}}}"));
+            let value = match &sample.value {
+                Value::Gauge(value) | Value::Counter(value) => *value,
+                Value::Histogram(_) => return None,
+            };
+            let of = if sample.subject == reading.source { "" } else { sample.subject.as_str() };
+            Some((format!("{of}{}{part}", sample.metric.as_str()), value))
+        })
+        .collect()
+}
+
+fn part_of(reading: &Reading, metric: &str, part: &str) -> Option<f64> {
+    numbers(reading).get(&format!("{metric}{{{part}}}")).copied()
+}
+
+fn lacks(readings: &[Reading]) -> BTreeMap<String, String> {
+    let events = readings.iter().flat_map(|reading| &reading.events);
+    events
+        .filter_map(|event| match event {
+            Event::Unavailable { what, why } => Some((what.as_str().to_owned(), why.as_str().to_owned())),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn every_number_arrives_of_two_gpus() {
+    let stub = stub(NvmlRelease::Present, 2);
+    let mut looks = looks(&spec(&stub));
+    let list = looks
+        .readings
+        .until("the GPUs are listed", |reading| {
+            reading.events.iter().any(|event| matches!(event, Event::Targets(_)))
+        })
+        .await;
+    let Some(Event::Targets(list)) = list.events.first() else { panic!("{list:?}") };
+    assert_eq!(list.found.as_str(), "NVML 12.570.86.15, driver 570.86.15");
+    let places: Vec<(&str, &str)> =
+        list.targets.iter().map(|target| (target.subject.as_str(), target.place.as_str())).collect();
+    assert_eq!(
+        places,
+        [
+            ("gpu/host-a:0", "NVIDIA H100 80GB HBM3, 00000000:17:00.0, GPU-stub-0"),
+            ("gpu/host-a:1", "NVIDIA H100 80GB HBM3, 00000000:18:00.0, GPU-stub-1"),
+        ]
+    );
+    for index in 0..2_u32 {
+        let reading = looks.readings.until_sample(&gpu(index), GPU_UTILIZATION).await;
+        let n = f64::from(index);
+        let expected: BTreeMap<String, f64> = [
+            ("gpu.utilization".to_owned(), 0.9 + n / 100.0),
+            ("gpu.memory.bandwidth".to_owned(), 0.4 + n / 100.0),
+            ("gpu.memory.used".to_owned(), 12e9 + n),
+            ("gpu.memory.max".to_owned(), 85_899_345_920.0),
+            ("gpu.temperature".to_owned(), 60.0 + n),
+            ("gpu.power".to_owned(), 300.5 + n),
+            ("gpu.power.max".to_owned(), 700.0),
+            ("gpu.clock.sm".to_owned(), 1.7e9 + n * 1e6),
+            ("gpu.clock.memory".to_owned(), 2.619e9),
+            ("gpu.clock.sm.max".to_owned(), 1.98e9),
+            ("gpu.throttled{applications_clocks_setting}".to_owned(), 0.0),
+            ("gpu.throttled{sw_power_cap}".to_owned(), 2.0),
+            ("gpu.throttled{hw_slowdown}".to_owned(), 0.0),
+            ("gpu.throttled{sync_boost}".to_owned(), 0.0),
+            ("gpu.throttled{sw_thermal_slowdown}".to_owned(), 3.5),
+            ("gpu.throttled{hw_thermal_slowdown}".to_owned(), 0.0),
+            ("gpu.throttled{hw_power_brake_slowdown}".to_owned(), 0.0),
+            ("gpu.throttled{display_clock_setting}".to_owned(), 0.0),
+            ("gpu.pcie.output".to_owned(), 2_097_152.0),
+            ("gpu.pcie.input".to_owned(), 1_048_576.0),
+            ("gpu.pcie.generation".to_owned(), 5.0),
+            ("gpu.pcie.generation.max".to_owned(), 5.0),
+            ("gpu.pcie.width".to_owned(), 16.0),
+            ("gpu.pcie.width.max".to_owned(), 16.0),
+            ("gpu.pcie.replays".to_owned(), n),
+            ("gpu.ecc.errors{corrected}".to_owned(), 7.0),
+            ("gpu.ecc.errors{uncorrected}".to_owned(), 1.0),
+            ("gpu.rows.remapped{corrected}".to_owned(), 3.0),
+            ("gpu.rows.remapped{uncorrected}".to_owned(), 2.0),
+            ("gpu.rows.remap_failed".to_owned(), 0.0),
+            ("gpu.nvlinks".to_owned(), 2.0),
+            ("gpu.nvlink.errors{replay}".to_owned(), 3.0),
+            ("gpu.nvlink.errors{recovery}".to_owned(), 0.0),
+            ("gpu.nvlink.errors{crc_flit}".to_owned(), 9.0),
+            ("gpu.nvlink.errors{crc_data}".to_owned(), 0.0),
+            (format!("gpu.process.memory{{{} tritonserver}}", 4_000 + index), 9e9),
+            (format!("gpu.process.memory{{{}}}", 5_000 + index), 1e6),
+            ("gpu.xid".to_owned(), 0.0),
+        ]
+        .into();
+        let seen = numbers(&reading);
+        let names = |numbers: &BTreeMap<String, f64>| numbers.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&seen), names(&expected));
+        for (name, value) in &expected {
+            let seen = seen[name];
+            assert!((seen - value).abs() <= value.abs() * 1e-12, "{name}: {seen} instead of {value}");
+        }
+        assert_eq!((reading.events.as_slice(), reading.faults.as_slice()), (&[][..], &[][..]));
+    }
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said_with_its_reason_and_ends_when_it_is_there() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    for (key, value, kind, words) in [
+        ("init", "9", FaultKind::Unreachable, "driver is not loaded"),
+        ("init", "18", FaultKind::Unreachable, "different versions"),
+        ("init", "4", FaultKind::Denied, "may not talk"),
+        ("init", "999", FaultKind::Malformed, "'nvmlInit_v2' failed"),
+        ("count", "0", FaultKind::Unreachable, "knows no GPU on this machine (NVML 12.570.86.15"),
+        ("count.fail", "999", FaultKind::Malformed, "'nvmlDeviceGetCount_v2' failed"),
+        ("hang", "nvmlInit_v2", FaultKind::Silent, "hangs: 'nvmlInit_v2' has not answered"),
+    ] {
+        stub.set(&[(key, value)]);
+        let mut looks = looks(&spec(&stub));
+        let fault = looks.readings.until_fault(&NvmlSpec::subject(), kind).await;
+        assert!(fault.message.as_str().contains(words), "{key}={value}: {}", fault.message);
+        if key == "count" {
+            stub.set(&[(key, "1")])
+        } else {
+            stub.unset(&[key])
+        };
+        let reading = looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+        assert_eq!(value_of(&reading, GPU_TEMPERATURE), Some(60.0), "after {key}={value}");
+    }
+}
+
+#[tokio::test]
+async fn without_the_library_it_is_a_fault_for_whom_asked_and_nothing_for_others() {
+    let other = StubNvml::new(NvmlRelease::Another);
+    let missing = other.library().with_file_name("libmissing.so");
+    for (library, words) in
+        [(missing.clone(), "cannot be loaded"), (other.library(), "it is another library")]
+    {
+        let spec = NvmlSpec { library: Some(library), ..spec(&other) };
+        let mut looks = looks(&spec);
+        let reading = looks.readings.until("it is said", |reading| !reading.faults.is_empty()).await;
+        assert_eq!(reading.source, NvmlSpec::subject());
+        assert!(reading.faults[0].message.as_str().contains(words), "{}", reading.faults[0].message);
+    }
+    let mut nobody = looks(&NvmlSpec { library: Some(missing), is_expected: false, ..spec(&other) });
+    assert!(nobody.readings.ended().await);
+    assert_eq!(nobody.readings.log, []);
+}
+
+#[tokio::test]
+async fn a_library_without_a_gpu_is_no_fault_where_nobody_asked_for_one() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    stub.set(&[("count", "0")]);
+    let mut looks = looks(&NvmlSpec { is_expected: false, ..spec(&stub) });
+    let reading = looks.readings.until("it is said", |reading| !reading.events.is_empty()).await;
+    let why = &lacks(std::slice::from_ref(&reading))["the GPUs of this machine"];
+    assert!(why.contains("knows no GPU"), "{why}");
+    stub.set(&[("count", "1")]);
+    let listed = looks
+        .readings
+        .until("a GPU came", |reading| reading.events.iter().any(|event| matches!(event, Event::Targets(_))));
+    let listed = listed.await;
+    assert!(listed.events.contains(&Event::Available { what: "the GPUs of this machine".into() }));
+    assert!(looks.readings.log.iter().all(|reading| reading.faults.is_empty()));
+}
+
+#[tokio::test]
+async fn an_old_driver_tells_what_it_can_and_the_rest_is_missing_and_not_none() {
+    let stub = stub(NvmlRelease::Old, 1);
+    let mut looks = looks(&spec(&stub));
+    let reading = looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+    let missing = lacks(std::slice::from_ref(&reading));
+    let names: Vec<&str> = missing.keys().map(String::as_str).collect();
+    assert_eq!(names, ["XID events", "processes", "replaced memory rows"]);
+    assert!(missing.values().all(|why| why.contains("has no such call")), "{missing:?}");
+    for metric in [GPU_XID, GPU_XIDS, GPU_REMAPPED, GPU_PROCESS_MEMORY] {
+        assert_eq!(value_of(&reading, metric), None, "{metric:?}");
+    }
+    // By the first version of the call, and by its earlier name.
+    assert_eq!(value_of(&reading, GPU_MEMORY), Some(12e9));
+    assert_eq!(value_of(&reading, GPU_MEMORY_MAX), Some(85_899_345_920.0));
+    assert_eq!(part_of(&reading, "gpu.throttled", "hw_slowdown"), Some(0.0));
+    assert_eq!(reading.faults, []);
+}
+
+#[tokio::test]
+async fn what_a_gpu_does_not_offer_is_said_until_it_does() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    stub.unset(&["0.power", "0.ecc.0.0", "0.link.0"]);
+    stub.set(&[("0.clock.1", "0xffffffff"), ("0.fail.nvmlDeviceGetTemperature", "4")]);
+    let mut looks = looks(&spec(&stub));
+    let reading = looks.readings.until_sample(&gpu(0), GPU_UTILIZATION).await;
+    let missing = lacks(std::slice::from_ref(&reading));
+    let names: Vec<&str> = missing.keys().map(String::as_str).collect();
+    assert_eq!(names, ["NVLinks", "clock", "memory errors (ECC)", "power", "temperature"]);
+    assert_eq!(missing["temperature"], "this user may not ask it (nvmlDeviceGetTemperature)");
+    for metric in [GPU_POWER, GPU_ECC, GPU_NVLINKS, GPU_CLOCK, GPU_TEMPERATURE] {
+        assert_eq!(value_of(&reading, metric), None, "{metric:?}");
+    }
+    assert_eq!(reading.faults, []);
+    stub.set(&[("0.power", "100000")]);
+    let reading = looks.readings.until_sample(&gpu(0), GPU_POWER).await;
+    assert!(reading.events.contains(&Event::Available { what: "power".into() }), "{:?}", reading.events);
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_again() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    stub.set(&[("1.mig", "1"), ("1.slice.0", "9:1000:10")]);
+    let mut looks = looks(&spec(&stub));
+    looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+    let calls = stub.calls();
+    for of_a_look in ["nvmlEventSetWait_v2", "nvmlDeviceGetFieldValues", "nvmlDeviceGetGpuInstanceId"] {
+        assert!(calls.contains(of_a_look), "{calls:?}");
+    }
+    // These come once, at the start, or at the end; the last is met when the library is opened anew.
+    const ONCE: &[&str] = &[
+        "nvmlInit_v2",
+        "nvmlShutdown",
+        "nvmlEventSetCreate",
+        "nvmlEventSetFree",
+        "nvmlDeviceRegisterEvents",
+    ];
+    for call in calls.iter().filter(|call| !ONCE.contains(&call.as_str())) {
+        stub.set(&[("hang", call)]);
+        let named = format!("'{call}'");
+        let fault = |reading: &Reading| {
+            reading
+                .faults
+                .iter()
+                .any(|fault| fault.kind == FaultKind::Silent && fault.message.as_str().contains(&named))
+        };
+        let reading = looks.readings.until(&format!("{call} hangs"), fault).await;
+        assert!(reading.samples.is_empty(), "{reading:?}");
+        stub.unset(&["hang"]);
+        for index in 0..2 {
+            looks.readings.until_sample(&gpu(index), GPU_TEMPERATURE).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_hang_on_one_gpu_silences_the_others_and_says_which_it_is() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut looks = looks(&spec(&stub));
+    looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+    stub.set(&[("1.hang", "nvmlDeviceGetPowerUsage")]);
+    let own = looks.readings.until_fault(&gpu(1), FaultKind::Silent).await;
+    assert!(own.message.as_str().starts_with("the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1"));
+    let other = looks.readings.until_fault(&gpu(0), FaultKind::Silent).await;
+    let words = "not seen, because the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1";
+    assert!(other.message.as_str().starts_with(words), "{}", other.message);
+    stub.unset(&["1.hang"]);
+    looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+    looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+}
+
+#[tokio::test]
+async fn a_gpu_that_is_lost_is_said_to_be_with_its_xid_and_the_other_goes_on() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    stub.set(&[("1.reasons", "0x40")]);
+    let mut looks = looks(&spec(&stub));
+    looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+    stub.set(&[("0.xids", "79"), ("0.lost", "1")]);
+    let lost = looks
+        .readings
+        .until("GPU 0 is lost", |reading| reading.source == gpu(0) && !reading.faults.is_empty())
+        .await;
+    assert_eq!(lost.faults[0].kind, FaultKind::Unreachable);
+    assert!(lost.faults[0].message.as_str().starts_with("this GPU is lost: it has fallen off the bus"));
+    assert_eq!(value_of(&lost, GPU_TEMPERATURE), None);
+    let xid = looks.readings.until("its XID", |reading| {
+        reading.source == gpu(0) && part_of(reading, "gpu.xid.events", "79") == Some(1.0)
+    });
+    assert_eq!(value_of(&xid.await, GPU_XID), Some(79.0));
+    let other = looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+    assert_eq!(other.faults, []);
+    // It throttles meanwhile, and the list still names both.
+    looks
+        .readings
+        .until("GPU 1 throttles", |reading| {
+            reading.source == gpu(1)
+                && part_of(reading, "gpu.throttled", "hw_slowdown") == Some(0.0)
+                && value_of(reading, GPU_THROTTLED).is_some()
+        })
+        .await;
+    stub.unset(&["0.lost"]);
+    let back = looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
+    assert_eq!(back.faults, []);
+    let gone = looks.readings.log.iter().flat_map(|reading| &reading.events).filter(|event| match event {
+        Event::Targets(list) => list.targets.len() != 2,
+        _ => false,
+    });
+    assert_eq!(gone.count(), 0, "a GPU that is lost has not left");
+}
+
+#[tokio::test]
+async fn a_gpu_that_is_listed_no_more_is_lost_and_the_others_keep_their_numbers() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut looks = looks(&spec(&stub));
+    looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+    // The driver counts anew: what was GPU 1 is its GPU 0 now.
+    healthy(&mut stub, 0);
+    stub.set(&[("count", "1"), ("0.uuid", "GPU-stub-1"), ("0.temperature.0", "61")]);
+    let fault = looks.readings.until_fault(&gpu(0), FaultKind::Unreachable).await;
+    assert!(fault.message.as_str().starts_with("this GPU is lost"), "{}", fault.message);
+    let mut since = 0;
+    let other = looks
+        .readings
+        .until("GPU 1 goes on", |reading| {
+            since += u32::from(reading.source == gpu(1) && value_of(reading, GPU_TEMPERATURE).is_some());
+            since > 5
+        })
+        .await;
+    assert_eq!(value_of(&other, GPU_TEMPERATURE), Some(61.0));
+}
+
+#[tokio::test]
+async fn xid_events_arrive_by_code_once_each() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    // What was before somebody listened is not told.
+    stub.set(&[("0.xids", "13")]);
+    let mut looks = looks(&spec(&stub));
+    for index in 0..2 {
+        let reading = looks.readings.until_sample(&gpu(index), GPU_XID).await;
+        assert_eq!(value_of(&reading, GPU_XID), Some(0.0));
+    }
+    stub.set(&[("0.xids", "13 31 31 94"), ("1.xids", "79")]);
+    let first = looks
+        .readings
+        .until("XID 94", |reading| reading.source == gpu(0) && value_of(reading, GPU_XID) == Some(94.0))
+        .await;
+    assert_eq!(part_of(&first, "gpu.xid.events", "31"), Some(2.0));
+    assert_eq!(part_of(&first, "gpu.xid.events", "94"), Some(1.0));
+    assert_eq!(part_of(&first, "gpu.xid.events", "13"), None);
+    let other = looks
+        .readings
+        .until("XID 79", |reading| reading.source == gpu(1) && value_of(reading, GPU_XID) == Some(79.0))
+        .await;
+    assert_eq!(part_of(&other, "gpu.xid.events", "79"), Some(1.0));
+    assert_eq!(part_of(&other, "gpu.xid.events", "31"), None);
+    let later = looks.readings.until_sample(&gpu(0), GPU_XID).await;
+    assert_eq!(part_of(&later, "gpu.xid.events", "31"), Some(2.0), "each counts once");
+}
+
+#[tokio::test]
+async fn time_of_throttling_grows_while_it_lasts_and_idleness_is_none() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    // This driver counts nothing itself.
+    stub.unset(&["0.field.74", "0.field.76", "0.field.251", "0.field.252", "0.field.253"]);
+    stub.set(&[("0.reasons", "0x1")]);
+    let mut looks = looks(&spec(&stub));
+    let throttled = |reading: &Reading, reason: &str| {
+        (reading.source == gpu(0)).then(|| part_of(reading, "gpu.throttled", reason)).flatten()
+    };
+    looks.readings.until("it is idle", |reading| throttled(reading, "sw_power_cap") == Some(0.0)).await;
+    stub.set(&[("0.reasons", "0x24")]);
+    let reading = looks
+        .readings
+        .until("it throttles", |reading| throttled(reading, "sw_power_cap").is_some_and(|s| s > 0.1))
+        .await;
+    let seconds = throttled(&reading, "sw_power_cap");
+    assert_eq!(throttled(&reading, "sw_thermal_slowdown"), seconds);
+    assert_eq!(throttled(&reading, "hw_slowdown"), Some(0.0));
+    stub.set(&[("0.reasons", "0")]);
+    let mut last = seconds;
+    let ended = |reading: &Reading| {
+        let now = throttled(reading, "sw_power_cap");
+        let stands = now.is_some() && now == last;
+        last = now.or(last);
+        stands
+    };
+    looks.readings.until("it ended", ended).await;
+}
+
+#[tokio::test]
+async fn each_slice_has_a_memory_and_processes_of_its_own() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    stub.unset(&["0.utilization", "0.utilization.memory"]);
+    stub.set(&[
+        ("0.mig", "1"),
+        ("0.slice.0", "1:40000000000:2000000000"),
+        ("0.slice.1", "9:10000000000:9000000000"),
+        // A second compute instance within the same memory.
+        ("0.slice.2", "9:10000000000:9000000000"),
+        ("0.processes", "4000:8000000000:9"),
+    ]);
+    let mut looks = looks(&spec(&stub));
+    let reading = looks.readings.until_sample(&gpu(0), GPU_MEMORY).await;
+    let numbers = numbers(&reading);
+    let of_slices: Vec<(&str, f64)> = numbers
+        .iter()
+        .filter(|(name, _)| name.contains("-mig-"))
+        .map(|(name, value)| (name.as_str(), *value))
+        .collect();
+    assert_eq!(
+        of_slices,
+        [
+            ("gpu/host-a:0-mig-1gpu.memory.max", 4e10),
+            ("gpu/host-a:0-mig-1gpu.memory.used", 2e9),
+            ("gpu/host-a:0-mig-9gpu.memory.max", 1e10),
+            ("gpu/host-a:0-mig-9gpu.memory.used", 9e9),
+            ("gpu/host-a:0-mig-9gpu.process.memory{4000 tritonserver}", 8e9),
+        ]
+    );
+    assert!(lacks(std::slice::from_ref(&reading)).contains_key("utilisation"));
+}
