@@ -9,7 +9,7 @@ use headwater_engine::metric::{
 };
 use headwater_engine::reading::{Input, Reading, Value};
 use headwater_engine::settings::Component;
-use headwater_engine::{Baselines, Engine, Moment, Settings};
+use headwater_engine::{Baselines, Engine, Kind, Moment, Settings};
 
 use super::*;
 use crate::redis_world::{BEGAN, Stage};
@@ -85,8 +85,14 @@ impl World {
             let is_sick = is_storm && place < 2;
             let turn = (self.second / 10 + place as i64) % 2;
             let out = if is_sick && turn == 0 { 1.0 } else { 0.0 };
-            self.count(&mut reading, upstream, UPSTREAM_REQUESTS, if is_storm { 90.0 } else { 30.0 });
-            self.count(&mut reading, upstream, UPSTREAM_ERRORS, if is_sick { 30.0 } else { 0.0 });
+            // Of the two that take turns one is out at any time, and the others have its share.
+            let requests = match (is_storm, out > 0.0) {
+                (false, _) => 30.0,
+                (true, true) => 6.0,
+                (true, false) => 132.0,
+            };
+            self.count(&mut reading, upstream, UPSTREAM_REQUESTS, requests);
+            self.count(&mut reading, upstream, UPSTREAM_ERRORS, if is_sick { requests / 3.0 } else { 0.0 });
             self.count(&mut reading, upstream, UPSTREAM_RETRIES, if is_sick { 20.0 } else { 0.0 });
             self.count(&mut reading, upstream, UPSTREAM_CONNECTED, 2.0);
             reading.part(&by, UPSTREAM_EJECTED, upstream, Value::Gauge(out));
@@ -147,6 +153,27 @@ fn one_upstream_opens_as_a_page_and_closes() {
 }
 
 #[test]
+fn a_declared_time_out_goes_before_what_the_page_tells() {
+    let mut settings = settings();
+    for component in &mut settings.components {
+        component.timeout = (component.subject.kind() != Kind::Service).then_some(Duration::from_secs(2));
+    }
+    let engine = Engine::new(settings, Baselines::default());
+    let mut world = World { engine, ..World::new() };
+    world.go_on(30, false);
+    let drawn = stage(&world.snapshot()).drawn(160, 40);
+    for said in
+        ["gateway/edge: up to 2 s as declared, 4x the objective", "client/load: up to 2 s as declared"]
+    {
+        assert!(drawn.contains(said), "{drawn}");
+    }
+    let snapshot = world.snapshot();
+    let mut stage = stage(&snapshot);
+    stage.act(Action::Open);
+    assert!(stage.drawn(160, 40).contains("timeout    2 s how long the gateway waits"));
+}
+
+#[test]
 fn nothing_told_is_not_well() {
     let mut world = crate::redis_world::World::new(1, Settings::default());
     world.go_on(3, 3e6, 0.0007);
@@ -159,7 +186,7 @@ fn nothing_told_is_not_well() {
 fn what_is_copied_is_the_row_under_the_cursor() {
     let snapshot = storm();
     let copied = stage(&snapshot).copied().unwrap();
-    assert!(copied.contains("of gateway/edge@10.3.0.1:9901, out: attempts 90/s, errors 33.3 %"), "{copied}");
+    assert!(copied.contains("of gateway/edge@10.3.0.1:9901, out: attempts 6/s, errors 33.3 %"), "{copied}");
 }
 
 #[test]

@@ -114,9 +114,13 @@ fn connections(snapshot: &Snapshot, subject: &Subject) -> Option<(String, bool)>
 /// How long callers and gateways wait against the objective of what they call.
 fn timeouts(snapshot: &Snapshot, subject: &Subject) -> Option<(String, bool)> {
     let metric = if subject.kind() == Kind::Client { CLIENT_TIMEOUT } else { UPSTREAM_TIMEOUT };
-    let wait =
-        series(snapshot, subject, metric).into_iter().filter_map(|(_, _, now)| now).reduce(f64::max)?;
-    let shown = show(wait, Unit::Seconds);
+    let told = || {
+        let longest = series(snapshot, subject, metric).into_iter().filter_map(|(_, _, now)| now);
+        longest.reduce(f64::max).map(|wait| (wait, ""))
+    };
+    let declared = snapshot.settings.component(subject).and_then(|declared| declared.timeout);
+    let (wait, how) = declared.map(|wait| (wait.as_secs_f64(), " as declared")).or_else(told)?;
+    let shown = format!("{}{how}", show(wait, Unit::Seconds));
     let callees = snapshot.graph.callees(subject).chain([subject]);
     let objectives = callees.filter_map(|callee| snapshot.settings.component(callee)?.objective_p99);
     let Some(objective) = objectives.max().map(|objective| objective.as_secs_f64()) else {

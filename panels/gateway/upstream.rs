@@ -117,6 +117,8 @@ const fn told(name: &'static str, unit: Unit, help: &'static str, of: fn(&Line) 
     Number { name, unit, help, of }
 }
 
+const TIMEOUT: &str = "timeout";
+
 /// Every number of an upstream, the most telling first.
 pub(super) static NUMBERS: &[Number] = &[
     told("attempts", Unit::PerSecond, "sent to it", |line| line.requests),
@@ -128,7 +130,12 @@ pub(super) static NUMBERS: &[Number] = &[
     told("pending", Unit::Count, "requests that wait for a connection to it", |line| line.pending),
     told("out", Unit::Count, "members that are taken out", |line| line.out),
     told("ready", Unit::Ratio, "whether its last readiness check went well", |line| line.ready),
-    told("timeout", Unit::Seconds, "how long the gateway waits for it", |line| line.timeout),
+    told(
+        TIMEOUT,
+        Unit::Seconds,
+        "how long the gateway waits for it, declared or told",
+        |line| line.timeout,
+    ),
 ];
 
 impl Row for Line {
@@ -145,7 +152,8 @@ impl Line {
 
     /// How it is.
     pub(super) fn state(&self) -> State {
-        let is_told = NUMBERS.iter().any(|number| (number.of)(self).is_some());
+        // How long a gateway would wait says nothing of who it waits for.
+        let is_told = NUMBERS.iter().any(|number| number.name != TIMEOUT && (number.of)(self).is_some());
         match self {
             _ if !is_told => State::Unknown,
             _ if self.out.is_some_and(|out| out > 0.0) => State::Out,
@@ -215,7 +223,11 @@ fn line(snapshot: &Snapshot, gateway: Subject, part: Option<RemoteText>) -> Line
         pending: now(UPSTREAM_PENDING),
         out: now(UPSTREAM_EJECTED).or_else(|| members.map(|(all, well)| (all - well).max(0.0))),
         ready: now(UPSTREAM_READY),
-        timeout: now(UPSTREAM_TIMEOUT),
+        timeout: snapshot
+            .settings
+            .component(&gateway.component_of())
+            .and_then(|declared| Some(declared.timeout?.as_secs_f64()))
+            .or_else(|| now(UPSTREAM_TIMEOUT)),
         strip: vec![],
         gateway,
         part,

@@ -38,6 +38,7 @@ pub(super) fn seen(snapshot: &Snapshot, shard: &Shard) -> SeenOf {
     if !is_trouble && !shard.nodes.is_empty() {
         let (answer, them) = match shard.nodes.len() {
             1 => ("its node answers us".to_owned(), "it"),
+            2 => ("both nodes answer us".to_owned(), "them"),
             many => (format!("all {many} nodes answer us"), "them"),
         };
         // Where no node gives its view, the shape is what the one said that was asked for it.

@@ -66,7 +66,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               on, x: end
               1.8 MB user:profile:8812 string, slot 9
     hot keys  not searched for
-    seen      all 2 nodes answer us, and the node that was asked for the cluster's
+    seen      both nodes answer us, and the node that was asked for the cluster's
               shape calls them online
     commands  get 1.8 % of the time at 1400/s
     lines 6 to 11 of 24   pagedown: further   pageup: back
@@ -101,7 +101,7 @@ fn one_shard_shows_its_nodes_its_past_and_what_is_said_of_it() {
               go on, x: end                                                                    connections-high, replication-broken
               1.8 MB user:profile:8812 string, slot 9
     hot keys  not searched for
-    seen      all 2 nodes answer us, and the node that was asked for the cluster's
+    seen      both nodes answer us, and the node that was asked for the cluster's
               shape calls them online
     commands  get 1.8 % of the time at 1400/s
     clients   connected 24

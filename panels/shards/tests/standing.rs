@@ -98,5 +98,5 @@ fn only_a_cluster_is_said_to_call_its_nodes_anything() {
     world.take(shape);
     world.go_on(1, 1e6, 0.0006);
     let alone = drawn(&world);
-    assert!(alone.contains("all 2 nodes answer us") && !alone.contains("calls them"), "{alone}");
+    assert!(alone.contains("both nodes answer us") && !alone.contains("calls them"), "{alone}");
 }
