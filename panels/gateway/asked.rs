@@ -1,8 +1,9 @@
 //! What each caller or gateway asks, how much of it again, and how much of it ends well.
 
 use headwater_engine::metric::{
-    CLIENT_ABORTED, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS, LOG_REPEATED, LOG_REQUESTS,
-    Metric, REQUESTS, RETRIES, UPSTREAM_ERRORS, UPSTREAM_REQUESTS, UPSTREAM_RETRIES, Unit,
+    CALLS, CLIENT_ABORTED, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS, LOG_REPEATED,
+    LOG_REQUESTS, Metric, REQUESTS, RETRIES, TOLD_OF_THE_WHOLE, UPSTREAM_ERRORS, UPSTREAM_REQUESTS,
+    UPSTREAM_RETRIES, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::{Kind, Snapshot, Subject};
@@ -15,6 +16,8 @@ pub(super) type Sum = &'static [(f64, Metric)];
 pub(super) struct Counting {
     /// What must be told for it.
     needs: &'static [Metric],
+    /// Of which kind of component alone it can be counted so.
+    of: Option<Kind>,
     /// Requests before any was repeated.
     pub(super) originals: Sum,
     /// All attempts; empty where nobody counts what is repeated.
@@ -27,36 +30,50 @@ pub(super) struct Counting {
 static COUNTINGS: &[Counting] = &[
     Counting {
         needs: &[CLIENT_ORIGINALS, CLIENT_ATTEMPTS],
+        of: None,
         originals: &[(1.0, CLIENT_ORIGINALS)],
         attempts: &[(1.0, CLIENT_ATTEMPTS)],
         goodput: &[(1.0, CLIENT_SUCCESSES)],
     },
     Counting {
         needs: &[UPSTREAM_REQUESTS, UPSTREAM_RETRIES],
+        of: None,
         originals: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_RETRIES)],
         attempts: &[(1.0, UPSTREAM_REQUESTS)],
         goodput: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_ERRORS)],
     },
     Counting {
+        needs: &[CALLS, RETRIES],
+        of: None,
+        originals: &[(1.0, CALLS)],
+        attempts: &[(1.0, CALLS), (1.0, RETRIES)],
+        goodput: &[],
+    },
+    Counting {
         needs: &[REQUESTS, RETRIES],
+        // How often a service calls others for one request nobody knows.
+        of: Some(Kind::Gateway),
         originals: &[(1.0, REQUESTS)],
         attempts: &[(1.0, REQUESTS), (1.0, RETRIES)],
         goodput: &[(1.0, REQUESTS), (-1.0, ERRORS)],
     },
     Counting {
         needs: &[LOG_REQUESTS, LOG_REPEATED],
+        of: None,
         originals: &[(1.0, LOG_REQUESTS), (-1.0, LOG_REPEATED)],
         attempts: &[(1.0, LOG_REQUESTS)],
         goodput: &[],
     },
     Counting {
         needs: &[CLIENT_ORIGINALS],
+        of: None,
         originals: &[(1.0, CLIENT_ORIGINALS)],
         attempts: &[],
         goodput: &[],
     },
     Counting {
         needs: &[UPSTREAM_REQUESTS],
+        of: None,
         originals: &[(1.0, UPSTREAM_REQUESTS)],
         attempts: &[],
         goodput: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_ERRORS)],
@@ -131,7 +148,8 @@ pub(super) fn all(snapshot: &Snapshot) -> Vec<Asked> {
 fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     let is_told =
         |metrics: &[Metric]| metrics.iter().all(|metric| total(snapshot, subject, *metric).is_some());
-    let counting = COUNTINGS.iter().find(|counting| is_told(counting.needs))?;
+    let is_its = |counting: &&Counting| counting.of.is_none_or(|kind| kind == subject.kind());
+    let counting = COUNTINGS.iter().filter(is_its).find(|counting| is_told(counting.needs))?;
     let sum = |sum: Sum| {
         let values: Option<Vec<f64>> =
             sum.iter().map(|(sign, metric)| Some(sign * total(snapshot, subject, *metric)?)).collect();
@@ -152,6 +170,9 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
 
 /// The sum of the present values of a metric over instances and parts; `None` when none is fresh.
 pub(super) fn total(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
+    if TOLD_OF_THE_WHOLE.contains(&metric) {
+        return snapshot.total(subject, metric);
+    }
     series(snapshot, subject, metric).into_iter().filter_map(|(_, _, now)| now).reduce(|sum, one| sum + one)
 }
 

@@ -139,6 +139,9 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
+        for gone in self.world.let_silent_nodes_go(now) {
+            self.store.forget(&gone);
+        }
         let graph = self.present_graph();
         let mut looked = Looked::default();
         let mut states = vec![];

@@ -169,6 +169,9 @@ impl From<MetricName> for String {
 pub const OWN_COST: &[Metric] =
     &[REDIS_OUR_COMMANDS, REDIS_OUR_BYTES, REDIS_OUR_HITS, SCRAPE_BYTES, SCRAPE_TIME, PROBE_TOKENS];
 
+/// What a log tells of a whole service, and instances of themselves: both are never added up.
+pub const TOLD_OF_THE_WHOLE: &[Metric] = &[REQUESTS, ERRORS, ABORTED, REQUEST_DURATION, ROUTE_DURATION];
+
 /// Metrics that only probes tell.
 pub const PROBED: &[Metric] = &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT];
 

@@ -32,14 +32,24 @@ impl<M: Ord> Peers<M> {
     /// The median of all members but this one, of an even number the lower middle, so that two hot members of three do
     /// not hide each other; `None` for a group of one.
     pub fn median_of_others(&self, member: &M) -> Option<f64> {
-        let own = self.of(member)?;
-        let place = self.sorted.partition_point(|value| value.total_cmp(&own).is_lt());
-        let others = self.sorted.len() - 1;
-        let at = |rank: usize| self.sorted[if rank < place { rank } else { rank + 1 }];
-        match others {
-            0 => None,
-            n => Some(at((n - 1) / 2)),
-        }
+        let (others, at) = self.others(member);
+        self.of(member).and(others.checked_sub(1)).map(|last| at(last / 2))
+    }
+
+    /// A quantile of all members but this one, by linear interpolation; `None` where there is no other.
+    pub fn quantile_of_others(&self, member: &M, q: f64) -> Option<f64> {
+        let (others, at) = self.others(member);
+        interpolated(others, at, q)
+    }
+
+    /// How many others there are, and their numbers by their rank.
+    fn others(&self, member: &M) -> (usize, impl Fn(usize) -> f64) {
+        let place = match self.of(member) {
+            Some(own) => self.sorted.partition_point(|value| value.total_cmp(&own).is_lt()),
+            None => self.sorted.len(),
+        };
+        let others = self.sorted.len() - usize::from(place < self.sorted.len());
+        (others, move |rank: usize| self.sorted[if rank < place { rank } else { rank + 1 }])
     }
 
     /// The median of all members.
@@ -78,8 +88,12 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
 
 /// A quantile of sorted values by linear interpolation.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    let place = q * (sorted.len().checked_sub(1)? as f64);
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    interpolated(sorted.len(), |rank| sorted[rank], q)
+}
+
+fn interpolated(count: usize, at: impl Fn(usize) -> f64, q: f64) -> Option<f64> {
+    let place = q * (count.checked_sub(1)? as f64);
+    let (low, high) = (at(place.floor() as usize), at(place.ceil() as usize));
     Some(low + (high - low) * place.fract())
 }
 
@@ -119,6 +133,18 @@ mod tests {
         let (peers, members) = group(&[1.0, 1.0, 3.0]);
         assert_eq!(peers.median_of_others(&members[0]), Some(1.0));
         assert_eq!(peers.median_of_others(&members[2]), Some(1.0));
+    }
+
+    #[test]
+    fn a_quantile_of_the_others_leaves_out_just_the_member() {
+        let (peers, members) = group(&[5.0, 1.0, 3.0, 2.0, 4.0]);
+        assert_eq!(peers.quantile_of_others(&members[0], 0.25), quantile(&[1.0, 2.0, 3.0, 4.0], 0.25));
+        assert_eq!(peers.quantile_of_others(&members[1], 0.25), quantile(&[2.0, 3.0, 4.0, 5.0], 0.25));
+        assert_eq!(peers.quantile_of_others(&members[2], 0.5), Some(3.0));
+        let stranger = "redis/features#9".parse().unwrap();
+        assert_eq!(peers.quantile_of_others(&stranger, 0.5), Some(3.0));
+        let (one, members) = group(&[1.0]);
+        assert_eq!(one.quantile_of_others(&members[0], 0.5), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod callers;
 mod lately;
 mod looked;
 mod told;
+mod totals;
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,10 +13,7 @@ use crate::baseline::{Baseline, LEAST_EVENTS};
 use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::histogram::{Histogram, Percentile};
-use crate::metric::{
-    LOOP_LAG, Metric, MetricName, REDIS_COMMANDS, REDIS_HITS, REDIS_MISSES, REDIS_OUR_COMMANDS,
-    REDIS_OUR_HITS, STAGE_DURATION, Unit,
-};
+use crate::metric::{LOOP_LAG, Metric, MetricName, STAGE_DURATION, TOLD_OF_THE_WHOLE, Unit};
 use crate::peers::{Peers, median};
 use crate::report::Evidence;
 use crate::settings::{Baselines, Settings};
@@ -151,64 +149,6 @@ impl Scene<'_> {
         Some(Seen { value: median(&values)?, at: newest.at })
     }
 
-    /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
-    pub fn total(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
-        self.over_parts(subject, |part| self.present(part, metric))
-    }
-
-    /// Successful look-ups of keys by everybody but Headwater, whose scans would make a bad hit ratio look good.
-    pub fn hits(&self, subject: &Subject) -> Option<Seen> {
-        self.but_ours(subject, REDIS_HITS, REDIS_OUR_HITS)
-    }
-
-    /// Successful and vain look-ups of keys at a node by everybody but Headwater: whether anybody reads there.
-    pub fn look_ups(&self, node: &Subject) -> Option<Seen> {
-        let (hits, misses) = (self.hits(node)?, self.present(node, REDIS_MISSES)?);
-        Some(Seen { value: hits.value + misses.value, ..hits })
-    }
-
-    /// Commands a second of a node, or of all parts of a subject, by everybody but Headwater.
-    pub fn commands(&self, subject: &Subject) -> Option<Seen> {
-        self.but_ours(subject, REDIS_COMMANDS, REDIS_OUR_COMMANDS)
-    }
-
-    /// What is left of a total without Headwater's own share of it, over all parts of a subject.
-    pub fn but_ours(&self, subject: &Subject, all: Metric, ours: Metric) -> Option<Seen> {
-        let others = |part: &Subject| {
-            let all = self.present(part, all)?;
-            let ours = self.present(part, ours).map_or(0.0, |ours| ours.value);
-            Some(Seen { value: (all.value - ours).max(0.0), ..all })
-        };
-        self.over_parts(subject, others)
-    }
-
-    /// The sum of the lifetime rates of `subject`'s parts; `None` unless every part with the metric has one.
-    pub fn total_baseline(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
-        if let Some(own) = self.baseline(subject, metric, None) {
-            return Some(own);
-        }
-        let mut sum: Option<Baseline> = None;
-        for (part, _) in self.world.parts(subject).filter(|(part, _)| *part != subject) {
-            if self.store.points(part, metric, None).is_none() {
-                continue;
-            }
-            let own = self.baseline(part, metric, None)?;
-            sum = Some(match sum {
-                None => Baseline { spread: None, ..own },
-                Some(sum) => Baseline { typical: sum.typical + own.typical, ..sum },
-            });
-        }
-        sum
-    }
-
-    /// The sum over the parts of `subject`, itself included, of what `of` gives.
-    pub fn over_parts(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<Seen> {
-        self.world
-            .parts(subject)
-            .filter_map(|(part, _)| of(part))
-            .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
-    }
-
     /// A number of every shard of a deployment, compared once per evaluation: the worst of each shard's nodes.
     pub fn shards(
         &self,
@@ -231,6 +171,24 @@ impl Scene<'_> {
             .collect();
         let group = Rc::new(Peers::new(values));
         self.looked.groups.borrow_mut().insert(key, Rc::clone(&group));
+        group
+    }
+
+    /// A number of every instance of a component, compared once per evaluation; `name` and the metric say of what.
+    pub(crate) fn instances(
+        &self,
+        (name, metric): (&'static str, Metric),
+        component: &Subject,
+        of: impl Fn(&Subject) -> Option<f64>,
+    ) -> Rc<Peers> {
+        let key = (name, metric, component.clone());
+        if let Some(group) = self.looked.instances.borrow().get(&key) {
+            return Rc::clone(group);
+        }
+        let parts = self.world.parts(component).map(|(part, _)| part).filter(|part| *part != component);
+        let values = parts.filter_map(|part| Some((part.clone(), of(part)?)));
+        let group = Rc::new(Peers::new(values.collect()));
+        self.looked.instances.borrow_mut().insert(key, Rc::clone(&group));
         group
     }
 
@@ -271,7 +229,7 @@ impl Scene<'_> {
         from: Moment,
         to: Moment,
     ) -> Option<Histogram> {
-        self.merged(subject, |instance| self.store.gained(instance, metric, part, from, to))
+        self.merged(subject, metric, |instance| self.store.gained(instance, metric, part, from, to))
     }
 
     /// A histogram's whole life up to first contact, over all instances of `subject`.
@@ -281,19 +239,27 @@ impl Scene<'_> {
         metric: Metric,
         part: Option<&RemoteText>,
     ) -> Option<Histogram> {
-        self.merged(subject, |instance| {
+        self.merged(subject, metric, |instance| {
             self.store.lifetime_histogram(instance, metric, part).map(|h| (**h).clone())
         })
     }
 
-    fn merged(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Histogram>) -> Option<Histogram> {
-        let mut all = self.world.parts(subject).filter_map(|(instance, _)| of(instance));
-        let mut sum = all.next()?;
-        for one in all {
+    fn merged(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        of: impl Fn(&Subject) -> Option<Histogram>,
+    ) -> Option<Histogram> {
+        let whole = if TOLD_OF_THE_WHOLE.contains(&metric) { of(subject) } else { None };
+        let parts = self.world.parts(subject).map(|(part, _)| part);
+        let all = parts.filter(|part| whole.is_none() || *part != subject).filter_map(&of);
+        let sum = all.reduce(|mut sum, one| {
             // Instances with other buckets cannot be added; the first kind of bucket stands for the service.
             sum.merge(&one);
-        }
-        Some(sum)
+            sum
+        });
+        let is_more = |whole: &Histogram| sum.as_ref().is_none_or(|sum| whole.count > sum.count);
+        whole.filter(is_more).or(sum)
     }
 
     /// The present 99th percentile: the shortest of the widening windows that holds 200 events.

@@ -8,7 +8,7 @@ use crate::command_time::CommandTime;
 use crate::flow::Flow;
 use crate::freshness::Rhythms;
 use crate::graph::Graph;
-use crate::metric::{Metric, REDIS_ANSWER_TIME};
+use crate::metric::{Metric, REDIS_ANSWER_TIME, TOLD_OF_THE_WHOLE};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
@@ -165,10 +165,14 @@ impl Snapshot {
         self.sources.iter().filter(|state| is_target(state))
     }
 
-    /// The sum of the present values of `subject` and its parts; `None` when none of them has one.
+    /// The sum of the present values of `subject` and its parts, or what is told of the whole where that is more; `None`
+    /// when none of them has one.
     pub fn total(&self, subject: &Subject, metric: Metric) -> Option<f64> {
-        let values = self.history.parts(subject).filter_map(|part| self.present(part, metric, None));
-        values.map(|seen| seen.value).reduce(|sum, value| sum + value)
+        let of = |part: &Subject| self.present(part, metric, None).map(|seen| seen.value);
+        let whole = if TOLD_OF_THE_WHOLE.contains(&metric) { of(subject) } else { None };
+        let parts = self.history.parts(subject).filter(|part| whole.is_none() || *part != subject);
+        let sum = parts.filter_map(of).reduce(|sum, value| sum + value);
+        whole.filter(|whole| sum.is_none_or(|sum| *whole > sum)).or(sum)
     }
 
     /// The shards whose link is full: what a key has of their bytes counts before its share of their work.

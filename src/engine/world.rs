@@ -51,8 +51,8 @@ pub struct World {
     data: BTreeMap<Subject, Moment>,
     /// How often there is news of a subject, where that is not the interval of polling.
     rhythms: Rhythms,
-    /// When the process of a subject was started, as its page says.
-    started: BTreeMap<Subject, Moment>,
+    /// When the processes of a subject were started, as its page says, oldest first.
+    starts: BTreeMap<Subject, Vec<Moment>>,
     /// The calls that each import knows.
     calls: BTreeMap<Subject, Vec<Call>>,
     /// What people changed, oldest first.
@@ -63,6 +63,8 @@ pub struct World {
     histories: Histories,
     /// The deployments of Redis that only exporters tell of.
     exported: BTreeMap<Subject, Exported>,
+    /// What left while a reading was named, to be told with it.
+    gone: Vec<Subject>,
 }
 
 impl World {
@@ -74,6 +76,7 @@ impl World {
     /// Takes a reading's events and faults.
     pub fn take(&mut self, reading: &Reading) -> Consequences {
         let mut consequences = Consequences::of(reading);
+        consequences.gone.append(&mut self.gone);
         let state = self.sources.entry(reading.source.clone()).or_insert_with(|| SourceState {
             source: reading.source.clone(),
             last_data: None,

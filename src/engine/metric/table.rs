@@ -95,6 +95,7 @@ metrics! {
     INSTANCES_READY "service.instances.ready" Gauge Count Low "instances that run and are ready (part = deployment or model)"
     CACHE_LOOKUPS "service.cache.lookups" Counter PerSecond Neither "look-ups in a cache of the service (part = cache)"
     CACHE_HITS "service.cache.hits" Counter PerSecond Neither "look-ups in a cache of the service that found something (part = cache)"
+    CALLS "service.calls" Counter PerSecond Neither "calls of others, each however often it is tried, as whoever retries counts them"
     RETRIES "service.retries" Counter PerSecond High "attempts towards others after a first one failed, as whoever retries counts them"
     BREAKER_OPEN "service.breaker.open" Gauge Ratio High "1 while a circuit breaker (part = its name) lets nothing through, 0.5 while it tries"
     BREAKER_REFUSED "service.breaker.refused" Counter PerSecond High "calls that an open circuit breaker (part = its name) refused"

@@ -2,12 +2,12 @@
 
 use crate::baseline::Baseline;
 use crate::metric::{
-    CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS, LOG_REPEATED, LOG_REQUESTS, LOG_THRICE,
-    Metric, REQUESTS, RETRIES, UPSTREAM_ERRORS, UPSTREAM_REQUESTS, UPSTREAM_RETRIES,
+    CALLS, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS, LOG_REPEATED, LOG_REQUESTS,
+    LOG_THRICE, Metric, REQUESTS, RETRIES, UPSTREAM_ERRORS, UPSTREAM_REQUESTS, UPSTREAM_RETRIES,
 };
 use crate::scene::Scene;
 use crate::store::Seen;
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 
 /// Requests of a component with their repetitions, all in events a second.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,26 @@ pub(super) fn asked(scene: &Scene<'_>, subject: &Subject) -> Option<Asked> {
 /// knows how much is asked again.
 pub(super) fn answered(scene: &Scene<'_>, service: &Subject) -> Option<Asked> {
     let by_log = by_log(scene, service).filter(|asked| asked.attempts.is_some());
-    let unsorted = || Some(Asked { attempts: None, usual_attempts: None, ..by_own_retries(scene, service)? });
-    by_log.or_else(unsorted)
+    by_log.or_else(|| unsorted(scene, service))
+}
+
+/// What a service answers, however much of it is asked again.
+fn unsorted(scene: &Scene<'_>, service: &Subject) -> Option<Asked> {
+    let originals = scene.total(service, REQUESTS)?;
+    let usual = scene.total_baseline(service, REQUESTS);
+    Some(Asked {
+        originals,
+        usual_originals: usual,
+        attempts: None,
+        usual_attempts: None,
+        ends_originals: false,
+        successes: scene.total(service, ERRORS).map(|errors| less(originals, Some(errors))),
+        usual_successes: usual
+            .zip(scene.total_baseline(service, ERRORS))
+            .map(|(usual, errors)| usual_less(usual, errors.typical)),
+        thrice: None,
+        names: [REQUESTS.name(), "attempts", "requests that ended well"],
+    })
 }
 
 fn by_caller(scene: &Scene<'_>, client: &Subject) -> Option<Asked> {
@@ -97,26 +115,32 @@ fn by_gateway(scene: &Scene<'_>, gateway: &Subject) -> Option<Asked> {
     })
 }
 
-/// A component that counts what it repeats towards others, held against the requests that it answers.
-fn by_own_retries(scene: &Scene<'_>, service: &Subject) -> Option<Asked> {
-    let originals = scene.total(service, REQUESTS)?;
-    let usual = scene.total_baseline(service, REQUESTS);
-    let retries = scene.total_of_parts(service, RETRIES);
-    let more = |seen: Seen| Seen { value: originals.value + seen.value, ..seen };
+/// A component that counts what it repeats towards others. A gateway sends on each request that it answers; how often a
+/// service calls others for one request only itself can tell, and without that its retries can be held against nothing.
+fn by_own_retries(scene: &Scene<'_>, component: &Subject) -> Option<Asked> {
+    let answered = unsorted(scene, component)?;
+    let is_gateway = component.kind() == Kind::Gateway;
+    let calls = scene.total_of_parts(component, CALLS).filter(|_| !is_gateway);
+    let Some(retries) = scene.total_of_parts(component, RETRIES).filter(|_| is_gateway || calls.is_some())
+    else {
+        return Some(answered);
+    };
+    let originals = calls.unwrap_or(answered.originals);
+    let usual_originals = match calls {
+        Some(_) => scene.baseline_of_parts(component, CALLS),
+        None => answered.usual_originals,
+    };
+    let usual_retries = scene.baseline_of_parts(component, RETRIES);
+    let [_, attempts, well] = answered.names;
     Some(Asked {
         originals,
-        usual_originals: usual,
-        attempts: retries.map(more),
-        usual_attempts: usual
-            .zip(scene.baseline_of_parts(service, RETRIES))
-            .map(|(usual, again)| usual_less(usual, -again.typical)),
-        ends_originals: false,
-        successes: scene.total(service, ERRORS).map(|errors| less(originals, Some(errors))),
-        usual_successes: usual
-            .zip(scene.total_baseline(service, ERRORS))
-            .map(|(usual, errors)| usual_less(usual, errors.typical)),
-        thrice: None,
-        names: [REQUESTS.name(), "attempts", "requests that ended well"],
+        usual_originals,
+        attempts: Some(Seen { value: originals.value + retries.value, ..retries }),
+        usual_attempts: usual_originals
+            .zip(usual_retries)
+            .map(|(all, again)| usual_less(all, -again.typical)),
+        names: [if calls.is_some() { CALLS.name() } else { REQUESTS.name() }, attempts, well],
+        ..answered
     })
 }
 

@@ -4,9 +4,10 @@ mod moves;
 
 use std::time::Duration;
 
+use self::moves::Moves;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{UPSTREAM_MEMBERS, UPSTREAM_PANIC, Unit};
-use crate::quantity::times;
+use crate::quantity::{counted, times};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -21,10 +22,10 @@ pub(super) static RULE: Rule = Rule {
           requests, by readiness checks, by how often one was taken out, or by who is asked nothing; a pool that only \
           counts who was taken out does not tell who came back, and the answer is Unknown. Where requests are counted for \
           each instance, their load must have moved to the rest. Instances that were started in this time are a \
-          rollout and no storm; where no start times are known, both stay possible. It makes worse what made the first \
-          instances late, and may go on when that is over. While it lasts no instance has its equal share, so who is slow \
-          and what waits in the queues behind it is its doing; whoever was taken out first is named, and is where to look \
-          for what began it.",
+          rollout, or crash again and again, and are no storm; where it is not known when they were started, both stay \
+          possible. It makes worse what made the first instances late, and may go on when that is over. While it lasts no \
+          instance has its equal share, so who is slow and what waits in the queues behind it is its doing; whoever was \
+          taken out first is named, and is where to look for what began it.",
     next: "let the gateway take out at most a fifth and never below two, softly (some traffic left) at 5 times the \
            usual mean and whole only after 3 failed checks or 50 % errors; then see what made those late that went first",
     watches: Watches::Those {
@@ -79,9 +80,8 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     };
     let shown = format!("{:.0} taken out and {back:.0} back in {window:.0} s", moves.left);
     if moves.trips < least {
-        let is_rollout = moves.started > 0.0 && moves.left >= least;
-        let why = format!(": a rollout, {:.0} instances were started anew", moves.started);
-        return Judgement::Clear(if is_rollout { shown + &why } else { shown });
+        let is_told = moves.started > 0 && moves.left >= least;
+        return Judgement::Clear(if is_told { shown + &started(&moves) } else { shown });
     }
     if moves.travellers.is_some_and(|travellers| travellers < least) {
         return Judgement::Clear(format!("{shown}, always the same one: it may be sick"));
@@ -129,10 +129,25 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     )
     .flooding(behind(scene, gateway))
     .dated(moves.first);
-    if moves::knows_starts(scene, gateway) {
+    if moves.knows_starts {
         breach.judged()
     } else {
         breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
+    }
+}
+
+/// Why who leaves and comes back is no storm.
+fn started(moves: &Moves) -> String {
+    let instances = counted(moves.started as u64, "instance");
+    match moves.started {
+        _ if moves.starts > moves.started => {
+            format!(
+                ": {} starts of {instances}: they end and are started again, which is no failover",
+                moves.starts
+            )
+        }
+        1 => format!(": a rollout, {instances} was started anew"),
+        _ => format!(": a rollout, {instances} were started anew"),
     }
 }
 

@@ -8,7 +8,6 @@ use crate::baseline::Baseline;
 use crate::metric::{
     ERRORS, MODEL_DURATION, Metric, PROBE_OK, READY, REQUEST_DURATION, REQUESTS, UPSTREAM_READY, Unit,
 };
-use crate::peers::median;
 use crate::quantity::{show, times};
 use crate::report::{BaselineFrom, Confidence, Evidence, Role, Since};
 use crate::scene::{Scene, evidence, named_evidence};
@@ -128,11 +127,7 @@ fn readiness(scene: &Scene<'_>, instance: &Subject, fresh: bool) -> Option<(Seen
     };
     let service = instance.component_of();
     let gateways = scene.graph.callers(&service).filter(|caller| caller.kind() == Kind::Gateway);
-    let checks = gateways.flat_map(|gateway| {
-        let mut told = scene.told(gateway, UPSTREAM_READY);
-        told.retain(|told| told.part.as_ref().is_some_and(|part| part.as_str() == address));
-        told
-    });
+    let checks = gateways.flat_map(|gateway| scene.told_at(gateway, UPSTREAM_READY, address));
     let by_gateway = checks
         .filter_map(|told| {
             let by = told.by.component_of().to_string();
@@ -185,9 +180,8 @@ fn checks(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Option<
 fn slowness(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Option<Look> {
     [REQUEST_DURATION, MODEL_DURATION].into_iter().find_map(|metric| {
         let at = scene.last_scrape(instance, metric, None)?;
-        let mean = |of: &Subject| scene.distribution_between(of, metric, None, at - MINUTE, at)?.mean();
-        let value = mean(instance)?;
-        let usual = usual_mean(scene, instance, metric, mean)?;
+        let value = mean(scene, instance, metric)?;
+        let usual = usual_mean(scene, instance, metric)?;
         let service = instance.component_of();
         let floor = scene.objective(&service) * limits.of("floor");
         let limit = (usual.typical * limits.of("slow")).max(floor);
@@ -207,22 +201,20 @@ fn slowness(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Optio
     })
 }
 
+/// The mean time of an instance in its last minute.
+fn mean(scene: &Scene<'_>, instance: &Subject, metric: Metric) -> Option<f64> {
+    let at = scene.last_scrape(instance, metric, None)?;
+    scene.distribution_between(instance, metric, None, at - MINUTE, at)?.mean()
+}
+
 /// The usual mean time of an instance: of its own past, else that of the others.
-fn usual_mean(
-    scene: &Scene<'_>,
-    instance: &Subject,
-    metric: Metric,
-    mean: impl Fn(&Subject) -> Option<f64>,
-) -> Option<Baseline> {
-    let others = || {
-        let service = instance.component_of();
-        let others = scene.world.parts(&service).filter(|(other, _)| *other != instance);
-        let mut means: Vec<f64> = others.filter_map(|(other, _)| mean(other)).collect();
-        means.sort_by(f64::total_cmp);
-        median(&means)
+fn usual_mean(scene: &Scene<'_>, instance: &Subject, metric: Metric) -> Option<Baseline> {
+    let of_others = || {
+        let all = scene.instances(("mean", metric), &instance.component_of(), |one| mean(scene, one, metric));
+        Some(Baseline::new(all.quantile_of_others(instance, 0.5)?, BaselineFrom::Peers))
     };
     scene
         .usual_mean(instance, metric, None, MINUTE / 2)
-        .or_else(|| Some(Baseline::new(others()?, BaselineFrom::Peers)))
+        .or_else(of_others)
         .filter(|usual| usual.typical > 0.0)
 }

@@ -20,10 +20,10 @@ const APART: f64 = 1.5;
 /// A rate of completion below which a wait would be told as longer than anybody measured, requests a second.
 const LEAST_DONE: f64 = 0.1;
 
-/// The span over which a rate of completion is taken where fewer than so many ended in three intervals: with long
-/// requests, none in three seconds says nothing.
-const SELDOM_SPAN: Duration = Duration::from_secs(60);
+/// Where fewer than so many ended in three intervals, the rate of completion is in part that of a longer span: none of
+/// them says nothing of long requests, and all of them as much as three intervals can.
 const SELDOM: f64 = 20.0;
+const SELDOM_SPAN: Duration = Duration::from_secs(60);
 
 /// The share of its former length from which a queue counts as no shorter.
 const NO_SHORTER: f64 = 0.9;
@@ -46,6 +46,8 @@ pub(super) struct Wait {
     pub(super) seconds: f64,
     pub(super) waiting: Seen,
     pub(super) done: Seen,
+    /// Whether so few end that this rate is in part that of a minute.
+    ends_seldom: bool,
     /// The queue, or the one instance of several that is far worse than all together.
     pub(super) whose: Subject,
 }
@@ -76,10 +78,11 @@ impl Wait {
         let Some(done) = served(scene, &service, queue) else {
             return Err(format!("no completion rate: {}", scene.missing(&service)));
         };
-        let of = |waiting: Seen, done: Seen, whose: &Subject| Self {
+        let of = |waiting: Seen, (done, ends_seldom): (Seen, bool), whose: &Subject| Self {
             seconds: waiting.value / done.value.max(LEAST_DONE),
             waiting,
             done,
+            ends_seldom,
             whose: whose.clone(),
         };
         let all = of(waiting, done, queue);
@@ -97,8 +100,9 @@ impl Wait {
     /// `26 waiting at 100/s done: a wait of 260 ms`, of one instance with its address before it.
     pub(super) fn words(&self) -> String {
         let whose = self.whose.address().map_or(String::new(), |address| format!("{address}: "));
+        let over = if self.ends_seldom { " (few end: in part a mean of the last minute)" } else { "" };
         format!(
-            "{whose}{:.0} waiting at {} done: a wait of {}",
+            "{whose}{:.0} waiting at {} done{over}: a wait of {}",
             self.waiting.value,
             show(self.done.value, Unit::PerSecond),
             self.shown()
@@ -136,16 +140,22 @@ impl Wait {
     }
 }
 
-/// Requests that left a queue a second, served by a service or an instance: those that ended, without the refused.
-fn served(scene: &Scene<'_>, service: &Subject, queue: &Subject) -> Option<Seen> {
+/// Requests that left a queue a second, served by a service or an instance: those that ended, without the refused. And
+/// whether so few did that the rate is in part that of a minute: the fewer, the more, so that one more or less does not
+/// make a wait jump.
+fn served(scene: &Scene<'_>, service: &Subject, queue: &Subject) -> Option<(Seen, bool)> {
     let rate = |of: &Subject, metric| {
         let lately = scene.total(of, metric)?;
         let events = lately.value * scene.settings.interval.as_secs_f64() * 3.0;
-        if events < SELDOM { scene.total_over(of, metric, SELDOM_SPAN) } else { Some(lately) }
+        let weight = (events / SELDOM).clamp(0.0, 1.0);
+        let minute = scene.total_over(of, metric, SELDOM_SPAN).filter(|_| weight < 1.0);
+        let value =
+            minute.map_or(lately.value, |minute| weight * lately.value + (1.0 - weight) * minute.value);
+        Some((Seen { value, ..lately }, minute.is_some()))
     };
-    let ended = rate(service, REQUESTS)?;
-    let refused = rate(queue, QUEUE_REJECTED).map_or(0.0, |refused| refused.value);
-    Some(Seen { value: (ended.value - refused).max(0.0), ..ended })
+    let (ended, ends_seldom) = rate(service, REQUESTS)?;
+    let refused = rate(queue, QUEUE_REJECTED).map_or(0.0, |(refused, _)| refused.value);
+    Some((Seen { value: (ended.value - refused).max(0.0), ..ended }, ends_seldom))
 }
 
 /// What a number of a subject came to ten intervals ago, over those of its parts that still tell it: the last that was
@@ -230,13 +240,13 @@ impl Fill {
         match (self.share(), self.most) {
             (Some(share), Some(most)) => {
                 format!(
-                    "batches hold {:.1} of {:.0} ({})",
-                    self.mean.value,
+                    "batches hold {} of {:.0} ({})",
+                    few(self.mean.value),
                     most.value,
                     show(share, Unit::Ratio)
                 )
             }
-            _ => format!("batches hold {:.1}", self.mean.value),
+            _ => format!("batches hold {}", few(self.mean.value)),
         }
     }
 
@@ -251,6 +261,12 @@ impl Fill {
         numbers.extend(self.most.map(|most| evidence(BATCH_MAX, most, None, None)));
         numbers
     }
+}
+
+/// A small mean with one digit where it has any: `1.2`, `8`.
+fn few(mean: f64) -> String {
+    let shown = format!("{mean:.1}");
+    shown.strip_suffix(".0").map_or(shown.clone(), str::to_owned)
 }
 
 /// `3.0x its usual 10/s`, for a rate beside its healthy value.

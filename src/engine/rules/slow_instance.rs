@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::baseline::{Baseline, LEAST_EVENTS};
+use crate::baseline::Baseline;
 use crate::metric::{MODEL_DURATION, Metric, PER_TOKEN, REQUEST_DURATION, TTFT, Unit};
-use crate::peers::{Peers, quantile};
 use crate::quantity::{show, times};
 use crate::report::{BaselineFrom, Role};
 use crate::scene::{DEFAULT_OBJECTIVE, Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
-use crate::time::Moment;
 
 /// The id of the rule, which readiness checks that lie ask for by name.
 pub(super) const ID: &str = "slow-instance";
@@ -81,13 +79,10 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
     let mut is_alone = false;
     for Look { metric, scale } in LOOKS {
         let Some(Ok(own)) = scene.p99(instance, *metric, None) else { continue };
-        let mut others: Vec<f64> = others(scene, instance)
-            .filter_map(|other| scene.p99(other, *metric, None)?.ok())
-            .filter(|other| other.gained.count >= LEAST_EVENTS)
-            .map(|other| other.p99.number())
-            .collect();
-        others.sort_by(f64::total_cmp);
-        let Some(fast) = quantile(&others, 0.25).filter(|fast| *fast > 0.0) else {
+        let all = scene.instances(("p99", *metric), &service, |one| {
+            Some(scene.p99(one, *metric, None)?.ok()?.p99.number())
+        });
+        let Some(fast) = all.quantile_of_others(instance, 0.25).filter(|fast| *fast > 0.0) else {
             is_alone = true;
             continue;
         };
@@ -99,7 +94,7 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
             seen.push(format!("{} p99 {shown}", metric.name()));
             continue;
         }
-        let load = load(scene, instance, *metric, own.at);
+        let load = load(scene, instance, *metric);
         let is_loaded = load.is_some_and(|load| load >= limits.of("load"));
         let loaded = load
             .filter(|_| is_loaded)
@@ -134,19 +129,12 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
     Judgement::Clear(seen.join(", "))
 }
 
-fn others<'a>(scene: &'a Scene<'_>, instance: &'a Subject) -> impl Iterator<Item = &'a Subject> {
-    let all = scene.world.parts(&instance.component_of()).map(|(part, _)| part).collect::<Vec<_>>();
-    all.into_iter().filter(move |other| *other != instance)
-}
-
 /// How many requests an instance gets, as a multiple of what the others do, of these the lower middle.
-fn load(scene: &Scene<'_>, instance: &Subject, metric: Metric, at: Moment) -> Option<f64> {
-    let of = |one: &Subject| {
-        let gained = scene.distribution_between(one, metric, None, at - MINUTE, at)?;
-        Some((one.clone(), gained.count))
-    };
-    let all = others(scene, instance).chain([instance]).filter_map(of).collect();
-    let peers = Peers::new(all);
+fn load(scene: &Scene<'_>, instance: &Subject, metric: Metric) -> Option<f64> {
+    let peers = scene.instances(("requests", metric), &instance.component_of(), |one| {
+        let at = scene.last_scrape(one, metric, None)?;
+        Some(scene.distribution_between(one, metric, None, at - MINUTE, at)?.count)
+    });
     let usual = peers.median_of_others(instance).filter(|usual| *usual > 0.0)?;
     Some(peers.of(instance)? / usual)
 }

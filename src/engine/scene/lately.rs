@@ -45,7 +45,7 @@ impl Scene<'_> {
 
     /// The sum of these over `subject`'s parts; `None` when no part has it fresh.
     pub(crate) fn total_over(&self, subject: &Subject, metric: Metric, span: Duration) -> Option<Seen> {
-        self.over_parts(subject, |part| self.mean_over(part, metric, None, span))
+        self.total_by(subject, metric, |part| self.mean_over(part, metric, None, span))
     }
 
     /// The mean of a histogram in the memory of a source, in this run's calm, where that lasted so long, else over the target's life before first

@@ -1,5 +1,6 @@
 //! Questions about metrics with parts: upstreams of a gateway, breakers, topics, routes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Scene;
@@ -29,6 +30,14 @@ impl Told {
             None => self.by.address().unwrap_or(self.by.name()).to_owned(),
         }
     }
+
+    /// The address in the name of the part, which routers of inference servers write as a URL; what is no address is what
+    /// it is.
+    pub(crate) fn address(&self) -> Option<&str> {
+        let part = self.part.as_ref()?.as_str();
+        let place = part.split_once("://").map_or(part, |(_, rest)| rest);
+        Some(place.split('/').next().unwrap_or(place))
+    }
 }
 
 impl Scene<'_> {
@@ -39,6 +48,23 @@ impl Scene<'_> {
             parts.map(|part| Told { by: by.clone(), part }).collect::<Vec<_>>()
         };
         self.world.parts(component).flat_map(|(by, _)| of(by)).collect()
+    }
+
+    /// The series of a metric of a component and its instances that are about the part at an address, put in order once
+    /// per evaluation.
+    pub(crate) fn told_at(&self, component: &Subject, metric: Metric, address: &str) -> Vec<Told> {
+        let key = (metric, component.clone());
+        let mut addressed = self.looked.addressed.borrow_mut();
+        let by_address = addressed.entry(key).or_insert_with(|| {
+            let mut by_address: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+            for told in self.told(component, metric) {
+                if let Some(address) = told.address() {
+                    by_address.entry(address.to_owned()).or_default().push(told);
+                }
+            }
+            by_address
+        });
+        by_address.get(address).cloned().unwrap_or_default()
     }
 
     /// Whether a component or an instance of it ever told a metric.

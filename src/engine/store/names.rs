@@ -7,10 +7,17 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 
 impl Store {
-    /// Whether a part of `root`, itself left out, has a series of a metric.
-    pub fn tells_within(&self, root: &Subject, metric: &MetricName) -> bool {
-        let has = |group: &Group| group.series.iter().any(|((name, _), _)| name == metric);
-        root.within(&*self.index).any(|(subject, group)| subject != root && has(group))
+    /// Whether every instance of `root` that told anything since a moment told this metric since then, and there is any.
+    pub(crate) fn every_instance_tells(&self, root: &Subject, metric: Metric, since: Moment) -> bool {
+        let is_told = |(_, place): &(_, usize)| self.series[*place].last_told().is_some_and(|at| at >= since);
+        let metric = MetricName::Known(metric);
+        let tells = |group: &Group| {
+            let first = group.series.partition_point(|((name, _), _)| *name < metric);
+            group.series[first..].iter().take_while(|((name, _), _)| *name == metric).any(is_told)
+        };
+        let instances = root.within(&*self.index).filter(|(subject, _)| subject.address().is_some());
+        let mut there = instances.filter(|(_, group)| group.series.iter().any(is_told)).peekable();
+        there.peek().is_some() && there.all(|(_, group)| tells(group))
     }
 
     /// The parts that a subject has of a metric, `None` being the whole.

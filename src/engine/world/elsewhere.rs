@@ -1,11 +1,12 @@
 //! Pages that tell of others: an exporter is no component itself, and what is asked directly is not told twice.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::{World, tells_of_target};
 use crate::metric::{
-    ABORTED, CONTAINER_RESTARTS, ERRORS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU,
-    PROCESS_MEMORY, PROCESS_START, REQUEST_DURATION, REQUESTS, ROUTE_DURATION,
+    CONTAINER_RESTARTS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU, PROCESS_MEMORY,
+    PROCESS_START, TOLD_OF_THE_WHOLE,
 };
 use crate::reading::{Event, Reading, Sample};
 use crate::store::Store;
@@ -59,38 +60,78 @@ impl World {
 
     /// A reading without what is told twice; the page's state says what was left out.
     pub(crate) fn told_once<'a>(&mut self, reading: &'a Reading, store: &Store) -> Cow<'a, Reading> {
-        let (is_page, is_log) = (self.is_page(reading), reading.source.kind() == Kind::Log);
-        // A log counts what its service counts as well; both would be added up.
-        let is_counted = |sample: &Sample| {
-            is_log && is_of_a_service(sample) && store.tells_within(&sample.subject, &sample.metric)
-        };
+        let counted = counted_by_instances(reading, store);
+        self.say_counted(reading, &counted);
+        let is_page = self.is_page(reading);
+        let is_counted = |sample: &Sample| counted.iter().any(|metric| sample.metric == (*metric).into());
         let is_twice = |sample: &Sample| self.is_told_twice(is_page, &sample.subject) || is_counted(sample);
         let Some(twice) = reading.samples.iter().find(|sample| is_twice(sample)) else {
             return Cow::Borrowed(reading);
         };
         let mut once = reading.clone();
         once.samples.retain(|sample| !is_twice(sample));
-        let cluster = twice.subject.component_of();
-        let (what, why) = if is_log {
-            ("the totals of this log", format!("the instances of {cluster} count them themselves"))
-        } else {
-            ("the numbers of Redis on this page", format!("{cluster} is asked directly, which goes first"))
-        };
-        let what = RemoteText::new(what);
-        if let Some(state) = self.sources.get_mut(&reading.source)
-            && !state.unavailable.iter().any(|(known, _)| *known == what)
-        {
-            state.unavailable.push((what, RemoteText::new(&why)));
+        if counted.is_empty() {
+            let cluster = twice.subject.component_of();
+            let why = format!("{cluster} is asked directly, which goes first");
+            self.lacks(&reading.source, "the numbers of Redis on this page", Some(why));
         }
         Cow::Owned(once)
     }
+
+    /// Says which totals of a log are left out, or that none is any more.
+    fn say_counted(&mut self, reading: &Reading, counted: &[Metric]) {
+        if reading.source.kind() != Kind::Log {
+            return;
+        }
+        let whose = reading.samples.iter().find(|sample| is_of_a_service(sample));
+        let why = whose.filter(|_| !counted.is_empty()).map(|sample| {
+            let names: Vec<&str> = counted.iter().map(|metric| metric.name()).collect();
+            format!("the instances of {} count {} themselves", sample.subject, names.join(", "))
+        });
+        self.lacks(&reading.source, "the totals of this log", why);
+    }
+
+    /// Notes what is left out of what a source tells, and why; `None` where nothing is.
+    fn lacks(&mut self, source: &Subject, what: &str, why: Option<String>) {
+        let Some(state) = self.sources.get_mut(source) else { return };
+        let why = why.map(|why| RemoteText::new(&why));
+        let known = state.unavailable.iter().position(|(known, _)| known.as_str() == what);
+        match (known, why) {
+            (Some(place), Some(why)) => state.unavailable[place].1 = why,
+            (Some(place), None) => drop(state.unavailable.remove(place)),
+            (None, Some(why)) => state.unavailable.push((RemoteText::new(what), why)),
+            (None, None) => {}
+        }
+    }
+}
+
+/// An instance that told something within this time is there, and tells what it told within it.
+const THERE_FOR: Duration = Duration::from_secs(120);
+
+/// The totals of a log that every instance of its service counts as well: nothing is left to be learned from the log.
+/// Where one does not, the log alone tells of all requests, and whoever adds up takes its number for the whole.
+fn counted_by_instances(reading: &Reading, store: &Store) -> Vec<Metric> {
+    if reading.source.kind() != Kind::Log {
+        return vec![];
+    }
+    let mut counted = vec![];
+    for metric in TOLD_OF_THE_WHOLE {
+        let told = reading
+            .samples
+            .iter()
+            .find(|sample| sample.metric == (*metric).into() && is_of_a_service(sample));
+        let whose = told.map(|sample| &sample.subject);
+        if whose.is_some_and(|service| store.every_instance_tells(service, *metric, reading.at - THERE_FOR)) {
+            counted.push(*metric);
+        }
+    }
+    counted
 }
 
 /// Whether a number is one that a service tells of itself on its own page.
 fn is_of_a_service(sample: &Sample) -> bool {
-    const OWN: &[Metric] = &[REQUESTS, ERRORS, ABORTED, REQUEST_DURATION, ROUTE_DURATION];
     sample.subject.address().is_none()
-        && matches!(sample.metric, MetricName::Known(metric) if OWN.contains(&metric))
+        && matches!(sample.metric, MetricName::Known(metric) if TOLD_OF_THE_WHOLE.contains(&metric))
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
@@ -114,7 +155,7 @@ fn is_inside(subject: &Subject, source: &Subject) -> bool {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_UTILIZATION, LOG_REQUESTS, QUEUE_WAITING, REDIS_COMMANDS};
+    use crate::metric::{ERRORS, GPU_UTILIZATION, LOG_REQUESTS, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
     use crate::reading::{Input, Node, NodeHealth, Shard, Topology, Value};
     use crate::report::{Conclusion, Report};
     use crate::settings::{Baselines, Component, Settings};
@@ -241,6 +282,57 @@ mod tests {
         engine.take(&Input::Tick(Moment(5_250)));
         let snapshot = engine.snapshot().unwrap();
         let state = snapshot.sources.iter().find(|state| state.source == log).unwrap();
-        assert!(state.unavailable[0].1.as_str().contains("count them themselves"), "{state:?}");
+        assert!(
+            state.unavailable[0].1.as_str().contains("gateway/edge count service.requests themselves"),
+            "{state:?}"
+        );
+    }
+
+    #[test]
+    fn a_log_tells_of_the_whole_what_one_of_the_instances_does_not_count_and_nothing_is_added_up_twice() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let (service, log) = (subject("service/a"), subject("log/access"));
+        let told =
+            |engine: &mut Engine, source: &Subject, about: &Subject, errors: Option<f64>, second: i64| {
+                let mut reading = Reading::new(source.clone(), Moment(second * 1_000));
+                reading.sample(about, REQUESTS, Value::Counter(10.0 * second as f64));
+                if let Some(rate) = errors {
+                    reading.sample(about, ERRORS, Value::Counter(rate * second as f64));
+                }
+                engine.take(&Input::Reading(reading));
+            };
+        let instances = ["h:1", "h:2"].map(|address| service.instance(address));
+        // The second instance does not say how many of its requests fail.
+        for second in 0..10 {
+            told(&mut engine, &instances[0], &instances[0], Some(1.0), second);
+            told(&mut engine, &instances[1], &instances[1], None, second);
+            told(&mut engine, &log, &service, Some(4.0), second);
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        assert_eq!(snapshot.total(&service, ERRORS), Some(4.0), "three of them at the second instance");
+        assert_eq!(snapshot.total(&service, REQUESTS), Some(20.0));
+        let signal = snapshot.signals.iter().find(|signal| signal.row.name == "errors").unwrap();
+        assert_eq!(signal.now.map(|seen| seen.value), Some(0.2));
+        let state = snapshot.sources.iter().find(|state| state.source == log).unwrap();
+        assert!(state.unavailable[0].1.as_str().ends_with("count service.requests themselves"), "{state:?}");
+        // Once both count, the log has nothing to add, and once nobody does any more it is all that there is.
+        for second in 10..160 {
+            if second < 20 {
+                told(&mut engine, &instances[0], &instances[0], Some(1.0), second);
+                told(&mut engine, &instances[1], &instances[1], Some(2.0), second);
+            }
+            told(&mut engine, &log, &service, Some(4.0), second);
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+            let total = engine.snapshot().unwrap().total(&service, ERRORS);
+            match second {
+                16..20 => assert_eq!(total, Some(3.0), "second {second}"),
+                150.. => assert_eq!(total, Some(4.0), "second {second}"),
+                _ => {}
+            }
+        }
+        let snapshot = engine.snapshot().unwrap();
+        let state = snapshot.sources.iter().find(|state| state.source == log).unwrap();
+        assert!(state.unavailable.is_empty(), "{state:?}");
     }
 }

@@ -4,63 +4,106 @@
 //! keeps the number of its shard through failovers. Which slots a shard owns no page says.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::World;
 use crate::reading::{Event, ExportedNode, Node, NodeHealth, Reading, Shard, Topology};
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
+use crate::time::Moment;
 
-/// The nodes of one deployment, with the numbers of their shards.
+/// A node whose sources neither say anything of it nor fail for this long has left: a Prometheus says nothing any more of
+/// what it does not scrape. What fails is not gone but in trouble.
+const LEFT_AFTER: Duration = Duration::from_secs(300);
+
+/// A node that left is known again when it is told of within this time: sources say only once what it is.
+const REMEMBERED_FOR: Duration = Duration::from_secs(86_400);
+
+/// The nodes of one deployment.
 #[derive(Debug, Default)]
 pub(super) struct Exported {
-    nodes: BTreeMap<Subject, (ExportedNode, usize)>,
+    nodes: BTreeMap<Subject, KnownNode>,
+}
+
+/// What is known of one node by its exporters.
+#[derive(Debug)]
+struct KnownNode {
+    told: ExportedNode,
+    /// The number of its shard.
+    number: usize,
+    /// The sources that tell of it.
+    by: BTreeSet<Subject>,
+    /// When it left, by the silence of all of these.
+    left: Option<Moment>,
 }
 
 impl Exported {
     /// Takes what a page says of its node; whether that is news.
-    fn take(&mut self, told: &ExportedNode) -> bool {
-        if self.nodes.get(&told.node).is_some_and(|(known, _)| known == told) {
-            return false;
+    fn take(&mut self, told: &ExportedNode, by: &Subject) -> bool {
+        if let Some(known) = self.nodes.get_mut(&told.node).filter(|known| known.told == *told) {
+            known.by.insert(by.clone());
+            return known.left.take().is_some();
         }
+        let others = || self.present().filter(|other| other.told.node != told.node);
         let of_primary = |name: &RemoteText| {
-            let mut others = self.nodes.values().filter(|(other, _)| other.node != told.node);
-            others.find(|(other, _)| other.is_called(name.as_str())).map(|(_, number)| *number)
+            others().find(|other| other.told.is_called(name.as_str())).map(|other| other.number)
         };
         let of_same_primary = |name: &RemoteText| {
-            let mut others = self.nodes.values().filter(|(other, _)| other.node != told.node);
-            others.find(|(other, _)| other.follows.as_ref() == Some(name)).map(|(_, number)| *number)
+            others().find(|other| other.told.follows.as_ref() == Some(name)).map(|other| other.number)
         };
         let of_follower = || {
-            let follows = |other: &ExportedNode| {
-                other.follows.as_ref().is_some_and(|name| told.is_called(name.as_str()))
+            let follows = |other: &&KnownNode| {
+                other.told.follows.as_ref().is_some_and(|name| told.is_called(name.as_str()))
             };
-            self.nodes.values().find(|(other, _)| follows(other)).map(|(_, number)| *number)
+            self.present().find(follows).map(|other| other.number)
         };
-        let own = self.nodes.get(&told.node).map(|(_, number)| *number);
-        let next = || self.nodes.values().map(|(_, number)| number + 1).max().unwrap_or(0);
+        let before = self.nodes.get(&told.node);
+        let own = before.map(|known| known.number);
+        let next = || self.nodes.values().map(|known| known.number + 1).max().unwrap_or(0);
         let number = match &told.follows {
             Some(name) => of_primary(name).or_else(|| of_same_primary(name)).or(own),
             None => own.or_else(of_follower),
         };
         let number = number.unwrap_or_else(next);
-        self.nodes.insert(told.node.clone(), (told.clone(), number));
+        let mut by_all = before.map(|known| known.by.clone()).unwrap_or_default();
+        by_all.insert(by.clone());
+        let known = KnownNode { told: told.clone(), number, by: by_all, left: None };
+        self.nodes.insert(told.node.clone(), known);
         true
+    }
+
+    /// The nodes that have not left.
+    fn present(&self) -> impl Iterator<Item = &KnownNode> {
+        self.nodes.values().filter(|known| known.left.is_none())
+    }
+
+    /// Whether a node that had left is told of again.
+    fn is_back(&mut self, node: &Subject) -> bool {
+        self.nodes.get_mut(node).is_some_and(|known| known.left.take().is_some())
+    }
+
+    /// Takes a source away, with the nodes that nobody else tells of; whether there were any.
+    fn without(&mut self, source: &Subject) -> bool {
+        let before = self.nodes.len();
+        self.nodes.retain(|_, known| !known.by.remove(source) || !known.by.is_empty());
+        self.nodes.len() < before
     }
 
     /// The name of a node with the number of its shard.
     fn placed(&self, node: &Subject) -> Option<Subject> {
-        let (_, number) = self.nodes.get(node)?;
-        Some(node.component_of().shard(*number).instance(node.address()?))
+        let known = self.nodes.get(node)?;
+        Some(node.component_of().shard(known.number).instance(node.address()?))
     }
 
     fn shape(&self, cluster: &Subject) -> Topology {
         let mut shards: BTreeMap<usize, Vec<Node>> = BTreeMap::new();
-        for (node, number) in self.nodes.values() {
-            let Some(subject) = self.placed(&node.node) else { continue };
-            let id = RemoteText::new(node.node.address().unwrap_or_default());
-            let node = Node { subject, id, primary: node.primary, health: NodeHealth::Online };
-            shards.entry(*number).or_default().push(node);
+        for known in self.present() {
+            let node = &known.told.node;
+            let Some(subject) = self.placed(node) else { continue };
+            let id = RemoteText::new(node.address().unwrap_or_default());
+            let node = Node { subject, id, primary: known.told.primary, health: NodeHealth::Online };
+            shards.entry(known.number).or_default().push(node);
         }
         let shards = shards.into_iter().map(|(number, mut nodes)| {
             nodes.sort_by_key(|node| !node.primary);
@@ -80,10 +123,8 @@ impl World {
             if self.topologies.contains_key(&cluster) && !self.exported.contains_key(&cluster) {
                 continue;
             }
-            let exported = self.exported.entry(cluster.clone()).or_default();
-            if exported.take(told) {
-                let shape = exported.shape(&cluster);
-                self.replace_topology(&shape);
+            if self.exported.entry(cluster.clone()).or_default().take(told, &reading.source) {
+                self.reshape(&cluster);
             }
         }
         if self.exported.is_empty() {
@@ -92,6 +133,10 @@ impl World {
         let mut placed = Cow::Borrowed(reading);
         for (index, sample) in reading.samples.iter().enumerate() {
             if let Some(subject) = self.placed_subject(&sample.subject) {
+                let cluster = subject.component_of();
+                if self.exported.get_mut(&cluster).is_some_and(|known| known.is_back(&sample.subject)) {
+                    self.reshape(&cluster);
+                }
                 placed.to_mut().samples[index].subject = subject;
             }
         }
@@ -110,6 +155,58 @@ impl World {
     pub(crate) fn is_exported(&self, subject: &Subject) -> bool {
         !self.exported.is_empty() && self.exported.contains_key(&subject.component_of())
     }
+
+    /// Lets the nodes go whose exporters have fallen silent; returns what is gone with them.
+    pub(crate) fn let_silent_nodes_go(&mut self, now: Moment) -> Vec<Subject> {
+        let sources = &self.sources;
+        let is_silent = |source: &Subject| {
+            sources.get(source).is_none_or(|state| {
+                let is_old = state.last_data.is_none_or(|at| now.since(at) >= LEFT_AFTER);
+                is_old && state.fault.is_none() && state.late_since.is_none()
+            })
+        };
+        let tells_of_nodes =
+            |source: &&Subject| source.kind() == Kind::Redis || self.elsewhere.get(*source) == Some(&true);
+        let (mut changed, mut silent) = (vec![], vec![]);
+        for (cluster, exported) in &mut self.exported {
+            exported.nodes.retain(|_, known| known.left.is_none_or(|at| now.since(at) < REMEMBERED_FOR));
+            let here = exported.nodes.values_mut().filter(|known| known.left.is_none());
+            for known in here.filter(|known| known.by.iter().all(is_silent)) {
+                known.left = Some(now);
+                silent.extend(known.by.iter().filter(tells_of_nodes).cloned());
+                changed.push(cluster.clone());
+            }
+        }
+        for source in &silent {
+            self.sources.remove(source);
+        }
+        changed.dedup();
+        changed.iter().for_each(|cluster| self.reshape(cluster));
+        std::mem::take(&mut self.gone)
+    }
+
+    /// Takes a source that left out of every deployment of which it told.
+    pub(super) fn without_exporter(&mut self, source: &Subject) {
+        let all = self.exported.iter_mut();
+        let changed: Vec<Subject> =
+            all.filter_map(|(cluster, known)| known.without(source).then(|| cluster.clone())).collect();
+        changed.iter().for_each(|cluster| self.reshape(cluster));
+    }
+
+    /// Takes the present shape of a deployment that exporters tell of, or forgets it with its last node; what goes with the
+    /// old one is told with the next reading.
+    fn reshape(&mut self, cluster: &Subject) {
+        let Some(exported) = self.exported.get(cluster) else { return };
+        let shape = exported.shape(cluster);
+        let gone = self.replace_topology(&shape);
+        self.gone.extend(gone);
+        if shape.shards.is_empty() {
+            self.forget_topology(cluster);
+        }
+        if self.exported.get(cluster).is_some_and(|exported| exported.nodes.is_empty()) {
+            self.exported.remove(cluster);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -117,9 +214,8 @@ mod tests {
     use super::*;
     use crate::engine::Engine;
     use crate::metric::{REDIS_COMMANDS, REDIS_NET_OUT};
-    use crate::reading::{Input, Value};
+    use crate::reading::{Fault, FaultKind, Input, Target, TargetList, Value};
     use crate::settings::{Baselines, Settings};
-    use crate::time::Moment;
 
     fn told(address: &str, follows: Option<&str>) -> ExportedNode {
         ExportedNode {
@@ -196,5 +292,70 @@ mod tests {
         engine.take(&page("b:6379", None, 1));
         engine.take(&Input::Tick(Moment(1_250)));
         assert_eq!(shape(&engine), [["redis/f#0@z:1"]]);
+    }
+
+    fn nodes(engine: &Engine) -> Vec<String> {
+        shape(engine).into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn a_node_whose_exporter_falls_silent_leaves_and_comes_back_and_one_that_fails_stays() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        for (address, follows) in [("a:6379", None), ("b:6379", None), ("c:6379", Some("a:6379"))] {
+            engine.take(&page(address, follows, 0));
+        }
+        let numbers = |second: i64, address: &str| {
+            let node = told(address, None).node;
+            let mut reading = Reading::new(node.clone(), Moment(second * 1_000));
+            reading.sample(&node, REDIS_COMMANDS, Value::Counter(second as f64 * 10.0));
+            Input::Reading(reading)
+        };
+        for second in 1..=310 {
+            engine.take(&numbers(second, "a:6379"));
+            let mut failing = Reading::new(told("b:6379", None).node, Moment(second * 1_000));
+            failing.faults.push(Fault { kind: FaultKind::Unreachable, message: "refused".into() });
+            engine.take(&Input::Reading(failing));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+            let known = nodes(&engine);
+            assert!(known.contains(&"redis/f#1@b:6379".to_owned()), "{known:?}");
+            assert_eq!(known.contains(&"redis/f#0@c:6379".to_owned()), second < 300, "second {second}");
+        }
+        let gone: Subject = "redis/f#0@c:6379".parse().unwrap();
+        assert!(engine.store().subjects_within(&gone).is_empty());
+        let snapshot = engine.snapshot().unwrap();
+        assert!(!snapshot.sources.iter().any(|state| state.source.as_str() == "redis/f@c:6379"));
+        // Its page says no second time what it is.
+        engine.take(&numbers(311, "c:6379"));
+        engine.take(&Input::Tick(Moment(311_250)));
+        assert!(nodes(&engine).contains(&gone.to_string()));
+    }
+
+    #[test]
+    fn a_node_leaves_with_the_last_page_that_tells_of_it() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let pages = ["redis/f@a:6379", "redis/f@b:6379"].map(|page| page.parse::<Subject>().unwrap());
+        let list = |second: i64, pages: &[Subject]| {
+            let mut reading = Reading::new("discovery/d".parse().unwrap(), Moment(second * 1_000));
+            let place = |page: &Subject| RemoteText::new(page.address().unwrap());
+            let targets = pages.iter().map(|page| Target { subject: page.clone(), place: place(page) });
+            let found = RemoteText::new("targets.json");
+            reading.events.push(Event::Targets(TargetList { found, targets: targets.collect() }));
+            Input::Reading(reading)
+        };
+        engine.take(&list(0, &pages));
+        for second in 0..3 {
+            engine.take(&page("a:6379", None, second));
+            engine.take(&page("b:6379", None, second));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        assert_eq!(nodes(&engine), ["redis/f#0@a:6379", "redis/f#1@b:6379"]);
+        for (second, left) in [(3, &pages[..1]), (4, &[])] {
+            engine.take(&list(second, left));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+            assert_eq!(nodes(&engine).len(), left.len());
+        }
+        let snapshot = engine.snapshot().unwrap();
+        assert!(!snapshot.report.verdicts.iter().any(|row| row.subject.kind() == Kind::Redis));
+        assert!(engine.store().subjects_within(&"redis/f".parse().unwrap()).is_empty());
     }
 }

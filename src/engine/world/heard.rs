@@ -1,6 +1,7 @@
 //! What was heard of subjects: when, how often, and what stands in the way of hearing more.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::World;
 use crate::freshness::Rhythms;
@@ -8,6 +9,16 @@ use crate::metric::{MetricName, PROCESS_START};
 use crate::reading::{Fault, Reading, Value};
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
+
+/// Starts of one subject that are remembered: a crash loop has a few a minute.
+const MOST_STARTS: usize = 64;
+
+/// Some work their start out of how long they have run, and come to another fraction of a second each time.
+const WOBBLE: Duration = Duration::from_secs(1);
+
+fn is_same_start(one: Moment, other: Moment) -> bool {
+    one.since(other).max(other.since(one)) <= WOBBLE
+}
 
 impl World {
     /// How often there is news of what is not polled.
@@ -20,9 +31,10 @@ impl World {
         self.parts(subject).map(|(_, at)| at).max()
     }
 
-    /// When the process of `subject` was started, to the millisecond: series keep too few digits for a date.
-    pub fn started(&self, subject: &Subject) -> Option<Moment> {
-        self.started.get(subject).copied()
+    /// When the processes of `subject` were started that were seen, oldest first and to the millisecond: series keep too few
+    /// digits for a date. Of many the last ones.
+    pub fn starts(&self, subject: &Subject) -> &[Moment] {
+        self.starts.get(subject).map_or(&[], Vec::as_slice)
     }
 
     /// Keeps when processes were started, as a reading says.
@@ -31,9 +43,14 @@ impl World {
             let Value::Gauge(seconds) = sample.value else { continue };
             if sample.metric == MetricName::Known(PROCESS_START) && seconds.is_finite() {
                 let at = Moment((seconds * 1_000.0) as i64);
-                if self.started(&sample.subject) != Some(at) {
-                    self.started.insert(sample.subject.clone(), at);
+                // Asked for at every reading, new once in a life.
+                if self.starts(&sample.subject).iter().any(|known| is_same_start(*known, at)) {
+                    continue;
                 }
+                let starts = self.starts.entry(sample.subject.clone()).or_default();
+                starts.insert(starts.partition_point(|known| *known < at), at);
+                let too_many = starts.len().saturating_sub(MOST_STARTS);
+                starts.drain(..too_many);
             }
         }
     }
@@ -63,5 +80,33 @@ impl World {
         }));
         troubles.dedup();
         troubles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_start_of_a_process_is_kept_once_and_of_many_the_last() {
+        let mut world = World::default();
+        let instance: Subject = "service/a@h:1".parse().unwrap();
+        let mut told = |seconds: f64| {
+            let mut reading = Reading::new(instance.clone(), Moment(0));
+            reading.sample(&instance, PROCESS_START, Value::Gauge(seconds));
+            world.note_starts(&reading);
+            world.starts(&instance).to_vec()
+        };
+        told(100.0);
+        // The same start with another fraction; a second process behind one address; both again.
+        told(100.4);
+        told(50.0);
+        assert_eq!(told(100.0), [Moment(50_000), Moment(100_000)]);
+        assert_eq!(told(f64::NAN).len(), 2);
+        for start in 0..200 {
+            told(1_000.0 + f64::from(start) * 10.0);
+        }
+        let many = told(2_990.0);
+        assert_eq!((many.len(), many[63]), (MOST_STARTS, Moment(2_990_000)));
     }
 }

@@ -24,6 +24,8 @@ impl World {
             self.data.remove(node);
             self.views.remove(node);
             self.keyspace.remove(node);
+            self.starts.remove(node);
+            self.rhythms.note(node, None);
         }
         let shards: BTreeSet<&Subject> = topology.shards.iter().map(|shard| &shard.subject).collect();
         self.keyspace.keep_shards(&topology.cluster, |shard| shards.contains(shard));
@@ -35,6 +37,13 @@ impl World {
         self.topologies.insert(topology.cluster.clone(), topology.clone());
         self.shapes = self.topologies.values().cloned().collect();
         gone
+    }
+
+    /// Forgets a deployment that has no node any more.
+    pub(super) fn forget_topology(&mut self, cluster: &Subject) {
+        self.topologies.remove(cluster);
+        self.hosts.remove(cluster);
+        self.shapes = self.topologies.values().cloned().collect();
     }
 }
 

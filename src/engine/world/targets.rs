@@ -43,16 +43,21 @@ impl World {
         if let Some(state) = self.sources.get_mut(source) {
             state.listed = Some(Arc::new(listed));
         }
-        let gone: Vec<&Target> = left.iter().filter(|target| !self.is_listed(&target.subject)).collect();
-        gone.into_iter().flat_map(|left| self.end(left)).collect()
+        if left.is_empty() {
+            return vec![];
+        }
+        let lists: Vec<Arc<Listed>> =
+            self.sources.values().filter_map(|state| state.listed.clone()).collect();
+        let elsewhere: BTreeSet<&Subject> =
+            lists.iter().flat_map(|listed| &listed.list.targets).map(|target| &target.subject).collect();
+        let gone = left.iter().filter(|target| !elsewhere.contains(&target.subject));
+        let mut ended: Vec<Subject> = gone.flat_map(|left| self.end(left)).collect();
+        ended.append(&mut self.gone);
+        ended
     }
 
-    fn is_listed(&self, target: &Subject) -> bool {
-        let mut lists = self.sources.values().filter_map(|state| state.listed.as_ref());
-        lists.any(|listed| listed.list.targets.iter().any(|known| known.subject == *target))
-    }
-
-    /// Forgets a target that left, with the queue and the GPU that its page told of as its own.
+    /// Forgets a target that left, with the queue and the GPU that its page told of as its own, and the Redis nodes of which
+    /// only it told.
     fn end(&mut self, left: &Target) -> Vec<Subject> {
         let address = left.subject.address().unwrap_or_default();
         let inside = [Kind::Queue, Kind::Gpu]
@@ -63,7 +68,9 @@ impl World {
             self.data.remove(subject);
             self.rhythms.note(subject, None);
             self.elsewhere.remove(subject);
+            self.starts.remove(subject);
         }
+        self.without_exporter(&left.subject);
         gone
     }
 }

@@ -2,6 +2,8 @@
 
 mod course;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use self::course::{Course, course, usual_requests};
 use crate::metric::{
     Metric, UPSTREAM_EJECTED, UPSTREAM_EJECTIONS, UPSTREAM_HEALTHY, UPSTREAM_MEMBERS, UPSTREAM_READY,
@@ -58,8 +60,12 @@ pub(super) struct Moves {
     pub(super) trips: f64,
     /// How many did; `None` where upstreams are pools.
     pub(super) travellers: Option<f64>,
-    /// How many were started anew meanwhile.
-    pub(super) started: f64,
+    /// How many processes were started anew meanwhile.
+    pub(super) starts: usize,
+    /// Of how many instances.
+    pub(super) started: usize,
+    /// Whether it is known of everybody who moved when it was started: else it may be a rollout.
+    pub(super) knows_starts: bool,
     /// How many were out at once, where the moments are known.
     pub(super) most_out: Option<f64>,
     /// Requests of an instance that was in while others were out, as a multiple of an equal share of all; `None` where
@@ -78,15 +84,12 @@ pub(super) struct Moves {
 /// What gateways tell: of each its comings and goings since a moment, that of the one that saw most. `Err` where nothing
 /// fresh tells of any, `Ok(None)` where nobody moved.
 pub(super) fn moves(scene: &Scene<'_>, gateway: &Subject, from: Moment) -> Result<Option<Moves>, ()> {
-    let (sign, told) =
-        SIGNS.iter().filter_map(|sign| Some((sign, told(scene, gateway, sign)?))).next().ok_or(())?;
+    let instances = Instances::behind(scene, gateway);
+    let told = |sign| Some((sign, told(scene, gateway, &instances, sign)?));
+    let (sign, told) = SIGNS.iter().filter_map(told).next().ok_or(())?;
     // Each replica of the gateway sees the same instances go: the one that saw most counts.
-    let mut observers: Vec<&Subject> = told.iter().map(|told| &told.by).collect();
-    observers.dedup();
-    let seen = observers.into_iter().filter_map(|by| {
-        let own: Vec<Told> = told.iter().filter(|told| told.by == *by).cloned().collect();
-        of_observer(scene, gateway, sign, own, from)
-    });
+    let of_each = told.chunk_by(|one, other| one.by == other.by);
+    let seen = of_each.filter_map(|own| of_observer(scene, &instances, sign, own.to_vec(), from));
     Ok(seen.max_by(|one, other| one.trips.total_cmp(&other.trips).then(one.left.total_cmp(&other.left))))
 }
 
@@ -96,11 +99,11 @@ pub(super) fn tells(scene: &Scene<'_>, gateway: &Subject) -> bool {
 }
 
 /// The series of a sign, if any of them is fresh and can tell.
-fn told(scene: &Scene<'_>, gateway: &Subject, sign: &Sign) -> Option<Vec<Told>> {
+fn told(scene: &Scene<'_>, gateway: &Subject, instances: &Instances, sign: &Sign) -> Option<Vec<Told>> {
     let mut told = scene.told(gateway, sign.metric);
     if sign.tells == Tells::Requests {
         // Other upstreams may have nothing to do for reasons of their own; instances of one service share its requests.
-        told.retain(|told| instance(scene, gateway, told).is_some());
+        told.retain(|told| instances.of(told).is_some());
     }
     let is_fresh = |told: &Told| scene.latest_part(&told.by, sign.metric, told.part.as_ref()).is_some();
     let least = if sign.tells == Tells::Requests { 2 } else { 1 };
@@ -109,46 +112,52 @@ fn told(scene: &Scene<'_>, gateway: &Subject, sign: &Sign) -> Option<Vec<Told>> 
 
 fn of_observer(
     scene: &Scene<'_>,
-    gateway: &Subject,
+    instances: &Instances,
     sign: &Sign,
     told: Vec<Told>,
     from: Moment,
 ) -> Option<Moves> {
     let shares = (sign.tells == Tells::Requests).then(|| usual_requests(scene, &told, from));
     let courses: Vec<Course> =
-        told.into_iter().map(|told| course(scene, gateway, sign, told, shares.as_deref(), from)).collect();
+        told.into_iter().map(|told| course(scene, instances, sign, told, shares.as_deref(), from)).collect();
     let moments = || courses.iter().flat_map(|course| &course.steps).map(|(at, _)| *at);
     let (first, last) = (moments().min()?, moments().max()?);
     let sum = |of: fn(&Course) -> f64| courses.iter().map(of).sum::<f64>();
     let (left, back) = (sum(Course::left), sum(Course::back));
     let is_count = sign.tells == Tells::Leavings;
-    let are_apart = courses.iter().filter(|course| !course.steps.is_empty()).all(|course| course.is_one);
+    let moved: Vec<&Course> = courses.iter().filter(|course| !course.steps.is_empty()).collect();
+    let are_apart = moved.iter().all(|course| course.is_one);
     // Of an upstream under another name than its address nobody knows when it was started.
-    let moved = |course: &&Course| !course.steps.is_empty();
-    let are_known = (courses.iter().filter(moved)).all(|one| instance(scene, gateway, &one.told).is_some());
+    let are_known = moved.iter().all(|one| instances.of(&one.told).is_some());
     let slack = scene.settings.interval * SLACK;
-    let starts = starts(scene, gateway);
-    let is_within = |start: Moment| start + slack >= first && start <= last;
-    let started = starts.iter().filter(|(_, start)| is_within(*start)).count() as f64;
+    let is_within = |start: &&Moment| **start + slack >= first && **start <= last;
+    let meanwhile = |one: &Subject| scene.world.starts(one).iter().filter(is_within).count();
+    let starts: Vec<usize> = instances.all().map(meanwhile).filter(|starts| *starts > 0).collect();
     let trips: Vec<f64> = courses
         .iter()
         .map(|course| {
-            let own = instance(scene, gateway, &course.told);
-            let start = starts.iter().find(|(one, _)| Some(one) == own.as_ref()).map(|(_, start)| *start);
-            course.trips(start.map(|start| start + slack))
+            let own = instances.of(&course.told).map_or(&[][..], |own| scene.world.starts(own));
+            course.trips(own, slack)
         })
         .collect();
     let all: f64 = trips.iter().sum();
+    let are_told = are_apart && are_known;
+    let is_dated = |one: &Subject| !scene.world.starts(one).is_empty();
     let members = members(scene, &courses);
     Some(Moves {
         left,
         back: (!is_count || are_apart).then_some(back),
-        // Where instances are not told apart, as many may have been started anew as were started at all.
-        trips: if are_apart && are_known { all } else { (all - started).max(0.0) },
+        // Where instances are not told apart, as many may have been started anew as processes were started at all.
+        trips: if are_told { all } else { (all - starts.iter().sum::<usize>() as f64).max(0.0) },
         travellers: are_apart.then(|| trips.iter().filter(|trips| **trips >= 1.0).count() as f64),
-        started,
+        starts: starts.iter().sum(),
+        started: starts.len(),
+        knows_starts: match are_told {
+            true => moved.iter().filter_map(|one| instances.of(&one.told)).all(is_dated),
+            false => instances.all().next().is_some() && instances.all().all(is_dated),
+        },
         most_out: (!is_count).then(|| most_out(&courses)),
-        load: if is_count { None } else { load(scene, gateway, &courses, first) },
+        load: if is_count { None } else { load(scene, instances, &courses, first) },
         members,
         first_out: if are_apart { first_out(&courses, first + slack) } else { vec![] },
         first,
@@ -179,26 +188,28 @@ fn most_out(courses: &[Course]) -> f64 {
 
 /// What one that was in got while others were out, as a multiple of an equal share: over all scrapes through which nobody
 /// moved and somebody was out. `None` where instances are not told apart, or nobody counts their requests.
-fn load(scene: &Scene<'_>, gateway: &Subject, courses: &[Course], first: Moment) -> Option<f64> {
-    let apart =
-        courses.iter().all(|course| course.is_one || instance(scene, gateway, &course.told).is_some());
+fn load(scene: &Scene<'_>, instances: &Instances, courses: &[Course], first: Moment) -> Option<f64> {
+    let apart = courses.iter().all(|course| course.is_one || instances.of(&course.told).is_some());
     if !apart || courses.len() < 2 {
         return None;
     }
     let requests: Vec<Vec<Seen>> =
         courses.iter().map(|course| scene.points_since(&course.told, UPSTREAM_REQUESTS, first)).collect();
+    let mut moments: Vec<Moment> =
+        courses.iter().flat_map(|course| &course.steps).map(|(at, _)| *at).collect();
+    moments.sort_unstable();
     let (mut sum, mut count) = (0.0, 0.0);
     for pair in requests.iter().max_by_key(|points| points.len())?.windows(2) {
         let (from, to) = (pair[0].at, pair[1].at);
-        let is_still = |course: &Course| !course.steps.iter().any(|(at, _)| *at > from && *at <= to);
-        if !courses.iter().all(is_still) {
+        let next = moments.partition_point(|at| *at <= from);
+        if moments.get(next).is_some_and(|at| *at <= to) {
             continue;
         }
         let is_in = |course: &Course| {
             let moved: f64 = course.steps.iter().filter(|(at, _)| *at <= from).map(|(_, gone)| gone).sum();
             course.out_at_first + moved < 0.5
         };
-        let asked = requests.iter().map(|points| points.iter().find(|seen| seen.at == to));
+        let asked = requests.iter().map(|points| course::at(points, to));
         let asked: Vec<(bool, f64)> = courses
             .iter()
             .zip(asked)
@@ -227,29 +238,26 @@ fn members(scene: &Scene<'_>, courses: &[Course]) -> Option<f64> {
     }
 }
 
-/// When the processes behind a gateway were started.
-fn starts(scene: &Scene<'_>, gateway: &Subject) -> Vec<(Subject, Moment)> {
-    let starts = instances(scene, gateway).map(|instance| (scene.world.started(&instance), instance));
-    starts.filter_map(|(start, instance)| Some((instance, start?))).collect()
+/// The instances behind a gateway, by their addresses.
+pub(super) struct Instances {
+    by_address: BTreeMap<String, Subject>,
 }
 
-/// Whether any start of a process behind a gateway is known.
-pub(super) fn knows_starts(scene: &Scene<'_>, gateway: &Subject) -> bool {
-    !starts(scene, gateway).is_empty()
-}
+impl Instances {
+    fn behind(scene: &Scene<'_>, gateway: &Subject) -> Self {
+        let services: BTreeSet<&Subject> =
+            scene.graph.callees(gateway).filter(|callee| callee.kind() == Kind::Service).collect();
+        let parts = services.into_iter().flat_map(|service| scene.world.parts(service));
+        let addressed = parts.filter_map(|(part, _)| Some((part.address()?.to_owned(), part.clone())));
+        Self { by_address: addressed.collect() }
+    }
 
-/// The instance that an upstream is, where it is named by the address of one.
-fn instance(scene: &Scene<'_>, gateway: &Subject, told: &Told) -> Option<Subject> {
-    let part = told.part.as_ref()?.as_str();
-    // Routers of inference servers name them by their URLs.
-    let place = part.split_once("://").map_or(part, |(_, rest)| rest);
-    let address = place.split('/').next().unwrap_or(place);
-    instances(scene, gateway).find(|instance| instance.address() == Some(address))
-}
+    fn all(&self) -> impl Iterator<Item = &Subject> {
+        self.by_address.values()
+    }
 
-fn instances<'a>(scene: &'a Scene<'_>, gateway: &'a Subject) -> impl Iterator<Item = Subject> + 'a {
-    let services = scene.graph.callees(gateway).filter(|callee| callee.kind() == Kind::Service).cloned();
-    services.flat_map(|service| {
-        scene.world.parts(&service).map(|(part, _)| part.clone()).collect::<Vec<Subject>>()
-    })
+    /// The instance that an upstream is, where it is named by the address of one.
+    fn of(&self, told: &Told) -> Option<&Subject> {
+        self.by_address.get(told.address()?)
+    }
 }

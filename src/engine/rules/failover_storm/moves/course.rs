@@ -1,10 +1,12 @@
 //! The comings and goings of one upstream, read from one series.
 
-use super::{Sign, Tells, instance};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use super::{Instances, Sign, Tells};
 use crate::metric::{UPSTREAM_MEMBERS, UPSTREAM_READY, UPSTREAM_REQUESTS};
 use crate::scene::{Scene, Told};
 use crate::store::Seen;
-use crate::subject::Subject;
 use crate::time::Moment;
 
 /// Requests that an instance would get between two looks below which getting none is chance: of ten, one time in
@@ -40,25 +42,37 @@ impl Course {
         self.steps.iter().map(|(_, gone)| (-gone).max(0.0)).sum()
     }
 
-    /// How often somebody went both ways: of one instance every second move, whichever was seen first, but not where it
-    /// was `started` in between; of a pool as many as left and came back after those that were out at first.
-    pub(super) fn trips(&self, started: Option<Moment>) -> f64 {
+    /// How often somebody went both ways: of one instance every second move, whichever was seen first, but not those of
+    /// an absence in which it was started anew; of a pool as many as left and came back after those that were out at
+    /// first. A start counts from `slack` before the leaving, which is seen later than it happens.
+    pub(super) fn trips(&self, starts: &[Moment], slack: Duration) -> f64 {
         if !self.is_one {
             return self.left().min((self.back() - self.out_at_first).max(0.0));
         }
-        let is_restart = |pair: &&[(Moment, f64)]| {
-            pair.len() == 2 && started.is_some_and(|started| started >= pair[0].0 && started <= pair[1].0)
+        let is_restart = |from: Option<Moment>, to: Option<Moment>| {
+            let is_after = |start: &Moment| from.is_none_or(|from| *start + slack >= from);
+            starts.iter().any(|start| is_after(start) && to.is_none_or(|to| *start <= to))
         };
-        let pairs = self.steps.chunks_exact(2);
-        let restarts = pairs.clone().filter(is_restart).count();
-        (pairs.count() - restarts) as f64
+        let (mut moves, mut left) = (0_u32, None);
+        for (at, gone) in &self.steps {
+            if *gone > 0.0 {
+                left = Some(*at);
+                continue;
+            }
+            let seen = if left.is_some() { 2 } else { 1 };
+            moves += if is_restart(left.take(), Some(*at)) { 0 } else { seen };
+        }
+        if left.is_some() && !is_restart(left, None) {
+            moves += 1;
+        }
+        f64::from(moves / 2)
     }
 }
 
 /// Reads what one series of a sign says since a moment; `usual` is what its neighbours get, for a sign of requests.
 pub(super) fn course(
     scene: &Scene<'_>,
-    gateway: &Subject,
+    instances: &Instances,
     sign: &Sign,
     told: Told,
     usual: Option<&[Seen]>,
@@ -68,7 +82,13 @@ pub(super) fn course(
     let one = UPSTREAM_MEMBERS;
     let says_one =
         scene.store.latest(&told.by, one, told.part.as_ref()).is_some_and(|seen| seen.value <= 1.0);
-    let is_one = says_one || sign.metric == UPSTREAM_READY || instance(scene, gateway, &told).is_some();
+    let is_named =
+        sign.metric == UPSTREAM_READY || told.part.as_ref().is_some_and(|part| is_address(part.as_str()));
+    // A cluster may be ready in part, and have several out.
+    let is_yes_or_no = || points.iter().all(|seen| seen.value == 0.0 || seen.value == 1.0);
+    let is_one = says_one
+        || instances.of(&told).is_some()
+        || is_named && (matches!(sign.tells, Tells::Leavings | Tells::Requests) || is_yes_or_no());
     let level = |sense: f64| -> Vec<(Moment, f64)> {
         let moved = |pair: &[Seen]| (pair[1].at, (pair[1].value - pair[0].value) * sense);
         points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0).collect()
@@ -108,7 +128,7 @@ fn absences(points: &[Seen], usual: &[Seen]) -> Vec<(Moment, f64)> {
     let mut steps = vec![];
     let mut is_out = false;
     for seen in points {
-        let Some(usual) = usual.iter().find(|usual| usual.at == seen.at) else { continue };
+        let Some(usual) = at(usual, seen.at) else { continue };
         if !is_out && seen.value < usual.value * OUT {
             steps.push((seen.at, 1.0));
             is_out = true;
@@ -125,8 +145,8 @@ pub(super) fn usual_requests(scene: &Scene<'_>, told: &[Told], from: Moment) -> 
     let all: Vec<Vec<Seen>> =
         told.iter().map(|told| scene.points_since(told, UPSTREAM_REQUESTS, from)).collect();
     let Some(longest) = all.iter().max_by_key(|points| points.len()) else { return vec![] };
-    let mean = |at: Moment| {
-        let values = all.iter().filter_map(|points| points.iter().find(|seen| seen.at == at));
+    let mean = |moment: Moment| {
+        let values = all.iter().filter_map(|points| at(points, moment));
         values.map(|seen| seen.value).sum::<f64>() / told.len() as f64
     };
     let means = longest.windows(2).map(|pair| {
@@ -134,4 +154,16 @@ pub(super) fn usual_requests(scene: &Scene<'_>, told: &[Told], from: Moment) -> 
         (mean, mean.value * mean.at.seconds_after(pair[0].at))
     });
     means.filter(|(_, expected)| *expected >= LEAST_EXPECTED).map(|(mean, _)| mean).collect()
+}
+
+/// The point of a moment, of points in the order of time.
+pub(super) fn at(points: &[Seen], moment: Moment) -> Option<&Seen> {
+    points.binary_search_by_key(&moment, |seen| seen.at).ok().map(|place| &points[place])
+}
+
+/// Whether a name is the address of one instance: a URL, as routers of inference servers write it, or numbers. A name with
+/// a port may be that of a pool.
+fn is_address(name: &str) -> bool {
+    let is_url = name.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
+    is_url || name.parse::<SocketAddr>().is_ok() || name.parse::<IpAddr>().is_ok()
 }

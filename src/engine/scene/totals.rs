@@ -1,0 +1,84 @@
+//! What the parts of a component come to together.
+
+use super::Scene;
+use crate::baseline::Baseline;
+use crate::metric::{
+    Metric, REDIS_COMMANDS, REDIS_HITS, REDIS_MISSES, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, TOLD_OF_THE_WHOLE,
+};
+use crate::store::Seen;
+use crate::subject::Subject;
+
+impl Scene<'_> {
+    /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
+    pub fn total(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
+        self.total_by(subject, metric, |part| self.present(part, metric))
+    }
+
+    /// The sum of what `of` gives of a metric over `subject`'s parts, or what is told of the whole where that is more.
+    pub(crate) fn total_by(
+        &self,
+        subject: &Subject,
+        metric: Metric,
+        of: impl Fn(&Subject) -> Option<Seen>,
+    ) -> Option<Seen> {
+        if !TOLD_OF_THE_WHOLE.contains(&metric) {
+            return self.over_parts(subject, of);
+        }
+        let parts = self.over_parts(subject, |part| if part == subject { None } else { of(part) });
+        let whole = of(subject).filter(|whole| parts.is_none_or(|parts| whole.value > parts.value));
+        whole.or(parts)
+    }
+
+    /// Successful look-ups of keys by everybody but Headwater, whose scans would make a bad hit ratio look good.
+    pub fn hits(&self, subject: &Subject) -> Option<Seen> {
+        self.but_ours(subject, REDIS_HITS, REDIS_OUR_HITS)
+    }
+
+    /// Successful and vain look-ups of keys at a node by everybody but Headwater: whether anybody reads there.
+    pub fn look_ups(&self, node: &Subject) -> Option<Seen> {
+        let (hits, misses) = (self.hits(node)?, self.present(node, REDIS_MISSES)?);
+        Some(Seen { value: hits.value + misses.value, ..hits })
+    }
+
+    /// Commands a second of a node, or of all parts of a subject, by everybody but Headwater.
+    pub fn commands(&self, subject: &Subject) -> Option<Seen> {
+        self.but_ours(subject, REDIS_COMMANDS, REDIS_OUR_COMMANDS)
+    }
+
+    /// What is left of a total without Headwater's own share of it, over all parts of a subject.
+    pub fn but_ours(&self, subject: &Subject, all: Metric, ours: Metric) -> Option<Seen> {
+        let others = |part: &Subject| {
+            let all = self.present(part, all)?;
+            let ours = self.present(part, ours).map_or(0.0, |ours| ours.value);
+            Some(Seen { value: (all.value - ours).max(0.0), ..all })
+        };
+        self.over_parts(subject, others)
+    }
+
+    /// The sum of the lifetime rates of `subject`'s parts; `None` unless every part with the metric has one.
+    pub fn total_baseline(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
+        if let Some(own) = self.baseline(subject, metric, None) {
+            return Some(own);
+        }
+        let mut sum: Option<Baseline> = None;
+        for (part, _) in self.world.parts(subject).filter(|(part, _)| *part != subject) {
+            if self.store.points(part, metric, None).is_none() {
+                continue;
+            }
+            let own = self.baseline(part, metric, None)?;
+            sum = Some(match sum {
+                None => Baseline { spread: None, ..own },
+                Some(sum) => Baseline { typical: sum.typical + own.typical, ..sum },
+            });
+        }
+        sum
+    }
+
+    /// The sum over the parts of `subject`, itself included, of what `of` gives.
+    pub fn over_parts(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<Seen> {
+        self.world
+            .parts(subject)
+            .filter_map(|(part, _)| of(part))
+            .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+    }
+}
