@@ -1,8 +1,8 @@
 //! The lab: real parts on loopback, and a fault at a set second.
 //!
 //! A Redis cluster (`redis-server` from PATH) whose nodes sit behind links of 200 Mbit/s, an inference service that
-//! reads its features there, and users; where a scenario needs it, a gateway and more instances. What goes wrong
-//! stands in [`scenario::SCENARIOS`]; whoever diagnoses the lab is told nothing of it: the configuration is the same
+//! reads its features there, an exporter of its GPU, which is simulated, and users; where a scenario needs it, a gateway
+//! and more instances. What goes wrong stands in [`scenario::SCENARIOS`]; whoever diagnoses the lab is told nothing of it: the configuration is the same
 //! for all scenarios with the same parts.
 
 mod cluster;
@@ -13,6 +13,7 @@ mod exposition;
 mod fault;
 mod features;
 mod gateway;
+mod gpu;
 mod guard;
 mod link;
 mod load;
@@ -39,6 +40,7 @@ use self::counters::{LabCounters, LinkCounters, ServerCounters};
 use self::fault::Window;
 use self::features::{HotPair, item_key, profile_key};
 use self::gateway::Gateway;
+use self::gpu::Device;
 use self::load::Load;
 use self::scenario::{Scenario, Shape, Variant};
 use self::service::Service;
@@ -172,6 +174,7 @@ pub struct Lab {
     config: String,
     services: Vec<SocketAddr>,
     gateway: Option<SocketAddr>,
+    gpus: Option<SocketAddr>,
     load: SocketAddr,
     injected: watch::Receiver<Option<Injection>>,
     stop: DropGuard,
@@ -230,25 +233,27 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
     cluster.forget_slow_commands().await?;
     let nodes: Vec<_> = cluster.nodes().iter().map(|node| node.announced).collect();
     let seeds: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-    let (mut services, mut services_at) = (vec![], vec![]);
+    let (mut services, mut services_at, mut devices) = (vec![], vec![], vec![]);
     for _ in 0..instances(options.scenario.shape) {
-        let (service, at) = Service::start(seeds.clone(), stop.clone()).await?;
+        let device = Device::start(stop.clone());
+        let (service, at) = Service::start(seeds.clone(), device.clone(), stop.clone()).await?;
         service.deploy(fault::first_release(&options, window));
         services.push(service);
         services_at.push(at);
+        devices.push(device);
     }
-    let (gateway, gateway_at) = match options.scenario.shape {
-        Shape::Single => (None, None),
+    let (gateway, gateway_at, gpus_at) = match options.scenario.shape {
+        Shape::Single => (None, None, Some(gpu::serve_page(devices, stop.clone()).await?)),
         Shape::Fleet => {
             let (gateway, at) = Gateway::start(&services_at, stop.clone()).await?;
-            (Some(gateway), Some(at))
+            (Some(gateway), Some(at), None)
         }
     };
     let asked = gateway_at.unwrap_or(services_at[0]);
     let retries = fault::retries(&options);
     let (load, load_at) =
         Load::start(asked, f64::from(options.rate), retries, options.seed, stop.clone()).await?;
-    let config = configuration::configuration(&nodes[..2], &services_at, gateway_at, load_at);
+    let config = configuration::configuration(&nodes[..2], &services_at, gateway_at, gpus_at, load_at);
     let at = options.at;
     if let Some(window) = window {
         // Its end was set before all this was done; nobody is told that everything listens before its time.
@@ -269,8 +274,8 @@ pub async fn start(options: LabOptions) -> Result<Lab, LabError> {
         let injection = fault::inject(&injecting).await;
         tell.send_replace(Some(injection));
     });
-    let (services, gateway, load) = (services_at, gateway_at, load_at);
-    Ok(Lab { parts, config, services, gateway, load, injected, stop: guard, inject, fault })
+    let (services, gateway, gpus, load) = (services_at, gateway_at, gpus_at, load_at);
+    Ok(Lab { parts, config, services, gateway, gpus, load, injected, stop: guard, inject, fault })
 }
 
 /// How many instances of the service a lab of this shape has.

@@ -415,6 +415,56 @@ fn answers_that_expire_together_fill_the_queue() {
 }
 
 #[test]
+fn memory_that_is_left_behind_runs_out_at_its_time_and_a_breaker_opens_and_closes() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 16, ..options };
+    let seen = observe("gpu-leak", Variant::Plain, options, |span| {
+        span.before.service.gpu.full_since.is_some() && span.after.service.breaker_openings > 2
+    });
+    assert_healthy(&seen.healthy);
+    let healthy = &seen.healthy.after.service;
+    assert!((12.0e9..12.3e9).contains(&(healthy.gpu.used as f64)), "{:?}", healthy.gpu);
+    assert_eq!((healthy.gpu.failures, healthy.breaker_openings), (0, 0));
+    let (before, after) = (&seen.faulty.before.service, &seen.faulty.after.service);
+    let (used, memory) = (after.gpu.used >> 20, after.gpu.memory >> 20);
+    assert_eq!((used, memory), (16_278, 16_280));
+    // As long as what was free lasts, by what each request leaves behind.
+    let a_second = after.gpu.left_by_request as f64 * seen.healthy.originals_per_second();
+    let reckoned = (healthy.gpu.memory - healthy.gpu.used) as f64 / a_second;
+    let lasted = after.gpu.full_since.expect("it is full") - seen.injection.at;
+    let ratio = lasted.as_secs_f64() / reckoned;
+    assert!((0.8..1.2).contains(&ratio), "{lasted:?} and not {reckoned} s; {}", seen.injection.sentence);
+    // Some are served between two openings, and nobody is served well.
+    assert!(after.breaker_openings > before.breaker_openings, "{after:?}");
+    assert!(after.answers[&200] > before.answers[&200] && after.out_of_memory > before.out_of_memory);
+    assert!(after.gpu.failures > before.gpu.failures);
+    assert!(seen.faulty.errors() as f64 > 0.3 * seen.faulty.requests().count);
+    assert!(seen.faulty.p99() > 0.5, "{}", seen.faulty.p99());
+    for node in 0..seen.faulty.servers.len() {
+        assert!(seen.faulty.utilisation(node) < 0.3);
+    }
+}
+
+#[test]
+fn a_host_that_launches_late_leaves_the_gpu_idle_while_requests_wait() {
+    let _alone = alone();
+    let options = |options| LabOptions { shards: 3, seed: 17, ..options };
+    let seen = observe("launch-stall", Variant::Plain, options, |span| span.p99() > 0.7);
+    assert_healthy(&seen.healthy);
+    let (healthy, faulty) = (seen.healthy.after.service.gpu, seen.faulty.after.service.gpu);
+    assert!((0.55..0.85).contains(&healthy.utilization), "{healthy:?}");
+    assert!((1.1e-6..1.3e-6).contains(&healthy.launch), "{healthy:?}");
+    assert!((0.13..0.23).contains(&faulty.utilization), "{faulty:?}");
+    assert!((44e-6..52e-6).contains(&faulty.launch), "{faulty:?}");
+    assert!(faulty.used < healthy.used + 300_000_000, "{healthy:?} {faulty:?}");
+    assert_eq!((faulty.failures, seen.faulty.after.service.breaker_openings), (0, 0));
+    assert!(seen.faulty.p99() > 0.7, "p99 {}", seen.faulty.p99());
+    assert!(seen.faulty.mean("infer") > 3.0 * seen.healthy.mean("infer"));
+    assert!(seen.faulty.mean("queue") > 0.1, "{}", seen.faulty.mean("queue"));
+    assert!(seen.faulty.mean("feature_load") < 0.1, "{}", seen.faulty.mean("feature_load"));
+}
+
+#[test]
 #[ignore = "needs 8 GB of free memory: scripts/lab-seeds runs it"]
 fn forks_of_gigabytes_are_felt() {
     let _alone = alone();

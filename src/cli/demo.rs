@@ -17,7 +17,8 @@ use crate::lab::{self, LabError, LabOptions};
 use crate::recording::Tape;
 use crate::tui::terminal::is_terminal;
 
-/// How long a demo looks unless told otherwise: the fault comes after five seconds.
+/// How long a demo looks unless told otherwise: the fault comes after five seconds. One that is felt later is looked at
+/// for longer.
 const LENGTH: Duration = Duration::from_secs(20);
 
 /// `headwater demo`.
@@ -73,7 +74,7 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
         Ok(config) if args.has_screen() => on_screen(&config, &args, &outlook).await,
         Ok(config) => {
             say(format_args!("looking at it; {outlook}"));
-            args.pass.length.get_or_insert(LENGTH);
+            args.pass.length.get_or_insert(LENGTH + scenario.felt_after());
             // A demo that showed its incident went well, whoever was guilty in it.
             pass(&config, &args.pass, Instant::now()).await.map(|_| 0)
         }

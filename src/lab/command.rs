@@ -124,6 +124,9 @@ fn describe(lab: &Lab, args: &LabArgs, out: &mut impl Write) -> io::Result<()> {
     for service in &lab.services {
         writeln!(out, "  service/ranker          http://{service}/metrics")?;
     }
+    if let Some(gpus) = lab.gpus {
+        writeln!(out, "  gpu/simulated:0         http://{gpus}/metrics   (simulated: there is no GPU)")?;
+    }
     writeln!(out, "  client/load             http://{}/metrics", lab.load)?;
     writeln!(out, "  servers' logs           {}", lab.folder().display())?;
     if let Some(path) = &args.config_out {

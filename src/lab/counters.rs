@@ -71,6 +71,31 @@ pub struct ServiceCounters {
     pub big_reads: u64,
     /// How long it took to compute features that Redis did not have, in seconds.
     pub computed: Histogram,
+    /// Requests that failed because the GPU had no memory for them.
+    pub out_of_memory: u64,
+    /// Times that the breaker before the model opened.
+    pub breaker_openings: u64,
+    /// The simulated GPU of its model.
+    pub gpu: GpuCounters,
+}
+
+/// The simulated GPU of one instance of the service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuCounters {
+    /// Bytes of memory that there are.
+    pub memory: u64,
+    /// Bytes in use.
+    pub used: u64,
+    /// Share of the last second in which kernels ran.
+    pub utilization: f64,
+    /// What the launch of a kernel took in the last second, in seconds.
+    pub launch: f64,
+    /// Bytes that each request leaves behind.
+    pub left_by_request: u64,
+    /// Allocations that failed.
+    pub failures: u64,
+    /// When the first of them did.
+    pub full_since: Option<Instant>,
 }
 
 /// What the gateway counted.

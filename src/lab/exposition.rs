@@ -81,6 +81,12 @@ impl Recorder {
 pub(super) struct Page(String);
 
 impl Page {
+    /// Writes a line that nobody reads as a number.
+    pub(super) fn comment(&mut self, text: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# {text}");
+    }
+
     /// Begins a family of series.
     pub(super) fn family(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.

@@ -2,6 +2,7 @@
 
 mod expiry_herd;
 mod failover;
+mod gpu;
 mod retry_storm;
 mod snapshots;
 
@@ -43,6 +44,7 @@ pub(super) fn first_release(options: &LabOptions, kept_until: Option<Window>) ->
     let pace = match (options.scenario.fault, options.scenario.shape) {
         (Fault::Slowdown { .. }, _) => retry_storm::pace(options.rate),
         (Fault::ExpiryHerd { answers: true, .. }, _) => expiry_herd::pace(options.rate),
+        (Fault::LaunchStall { .. }, _) => gpu::pace(options.rate),
         (_, Shape::Fleet) => failover::pace(options.rate),
         _ => Pace::default(),
     };
@@ -126,6 +128,8 @@ pub(super) async fn inject(parts: &Parts) -> Injection {
             let choked = failover::choke(parts, instances, times, &mut random);
             format!("instances {choked:?} of the service take {times:.1} times as long for each request")
         }
+        Fault::MemoryLeak { seconds } => gpu::leak(parts, draw(seconds)),
+        Fault::LaunchStall { microseconds } => gpu::stall(parts, draw(microseconds)),
         Fault::Snapshots { bytes, killed_after, pause, .. } => {
             let rhythm = (killed_after, pause);
             let started = snapshots::begin(&parts.cluster, pair.shard, rhythm, parts.stop.clone()).await;

@@ -58,9 +58,9 @@ impl Variant {
 /// Which parts a lab has. Its configuration tells this and nothing else of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Users, one instance of the service, and Redis.
+    /// Users, one instance of the service, Redis, and an exporter that tells of the instance's GPU, which is simulated.
     Single,
-    /// The same with a gateway between the users and five instances.
+    /// Users, a gateway before five instances, and Redis; nothing tells of their GPUs.
     Fleet,
 }
 
@@ -131,6 +131,18 @@ pub enum Fault {
         /// How many times as long; the seed draws a number.
         times: RangeInclusiveF64,
     },
+    /// The service's new release does not free all that it allocates for a request: so much stays that the GPU's memory is
+    /// full after this many seconds of the usual load; the seed draws a number.
+    MemoryLeak {
+        /// Least and greatest number of seconds.
+        seconds: RangeInclusiveF64,
+    },
+    /// The host is late with every kernel that it launches for the model: each takes so many microseconds instead of a little
+    /// more than one; the seed draws a number.
+    LaunchStall {
+        /// Least and greatest number of microseconds.
+        microseconds: RangeInclusiveF64,
+    },
     /// One shard, which the seed draws, holds so much data beside its features and saves a snapshot again and again.
     Snapshots {
         /// Bytes of data, written before anybody looks.
@@ -162,6 +174,8 @@ pub struct Expected {
     pub innocent: &'static [&'static str],
     /// Subjects that must stay unknown, because nothing in the lab can show them.
     pub unknown: &'static [&'static str],
+    /// Subjects that nothing may accuse: they are innocent, or unknown for a stated reason.
+    pub unaccused: &'static [&'static str],
 }
 
 /// The first suspect that is expected.
@@ -169,7 +183,7 @@ pub struct Expected {
 pub struct Suspect {
     /// The subject; `redis/features#DRAWN` stands for the shard that the seed draws, `*` for any text.
     pub subject: &'static str,
-    /// The id of the rule that convicts it.
+    /// The id of the rule that convicts it; `*` stands for any text.
     pub rule: &'static str,
     /// Its part in the story.
     pub role: Role,
@@ -186,6 +200,14 @@ impl Scenario {
         SCENARIOS.iter().find(|scenario| scenario.variant == variant).map_or("none", |scenario| scenario.name)
     }
 
+    /// The longest that its fault is there before users feel it; most are felt at once.
+    pub fn felt_after(&self) -> Duration {
+        match self.fault {
+            Fault::MemoryLeak { seconds } => Duration::from_secs_f64(seconds.1),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// What is to be expected of it in words: `its fault comes after 5 s`, or that nothing happens.
     pub fn outlook(&self, fault_after: Duration) -> String {
         let what = match self.fault {
@@ -194,7 +216,12 @@ impl Scenario {
             Fault::Snapshots { .. } if self.expected.first.is_none() => "first snapshot",
             _ => "fault",
         };
-        format!("its {what} comes after {} s", fault_after.as_secs())
+        let felt = self.felt_after();
+        let felt = match felt.is_zero() {
+            true => String::new(),
+            false => format!(", and users feel it within {} s more", felt.as_secs()),
+        };
+        format!("its {what} comes after {} s{felt}", fault_after.as_secs())
     }
 }
 
@@ -208,5 +235,9 @@ mod tests {
         assert_eq!(outlook("healthy", Variant::Plain), "nothing happens");
         assert_eq!(outlook("healthy", Variant::Surge), "its surge comes after 5 s");
         assert_eq!(outlook("hot-shard", Variant::Plain), "its fault comes after 5 s");
+        assert_eq!(
+            outlook("gpu-leak", Variant::Plain),
+            "its fault comes after 5 s, and users feel it within 32 s more"
+        );
     }
 }

@@ -3,10 +3,12 @@
 //! Every stage waits by a timer and burns no processor: two shared cores would slow all else.
 
 mod batcher;
+mod breaker;
 mod door;
 mod feature_store;
 mod page;
 mod release;
+mod work;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,23 +18,21 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::batcher::Batcher;
-pub(super) use self::batcher::{Pace, QUEUE};
+pub(super) use self::batcher::{LARGEST_BATCH, Pace, QUEUE};
 pub(super) use self::feature_store::POOL;
-use self::feature_store::{Counted, FeatureStore, StoreError};
+use self::feature_store::FeatureStore;
 pub(super) use self::release::Release;
 use super::LabError;
 use super::counters::ServiceCounters;
 use super::exposition::{FINE, Recorder};
-use super::fault::Window;
-use super::features::{ITEMS, answer_key, computed, item_key, profile_key};
+use super::gpu::Device;
 use super::process::Started;
 use super::serving::serve;
 
@@ -47,18 +47,6 @@ const STAGES: &[(&str, Duration)] = &[
     ("infer", Duration::ZERO),
     ("post", Duration::from_millis(10)),
 ];
-
-/// Requests that the service works on at once; more are refused.
-const IN_FLIGHT: usize = 640;
-
-/// How long a request may wait for a Redis connection; the commands then have a timeout of their own.
-const DEADLINE: Duration = Duration::from_millis(2_500);
-
-/// What it takes to compute a feature that Redis does not have, from raw events that some other database holds.
-const COMPUTING: Duration = Duration::from_millis(350);
-
-/// Items whose features one request needs: the one it asks for and some like it.
-const ITEMS_PER_REQUEST: u32 = 3;
 
 /// What a client asks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,18 +76,22 @@ pub(super) struct Service {
     computed: Recorder,
     /// Requests that asked for features.
     loads: AtomicU64,
+    /// Requests for which the device had no memory.
+    out_of_memory: AtomicU64,
     release: Mutex<Release>,
 }
 
 impl Service {
-    /// Serves on a free loopback port until told to stop, with features from the cluster at these addresses.
+    /// Serves on a free loopback port until told to stop, with features from the cluster at these addresses and its model
+    /// on this device.
     pub(super) async fn start(
         redis: Vec<String>,
+        device: Arc<Device>,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, SocketAddr), LabError> {
         let service = Arc::new(Self {
             store: FeatureStore::new(redis),
-            batcher: Batcher::start(stop.clone()),
+            batcher: Batcher::start(device, stop.clone()),
             started: Started::now(),
             in_flight: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
@@ -108,6 +100,7 @@ impl Service {
             stages: STAGES.iter().map(|(stage, _)| (*stage, Recorder::new(FINE))).collect(),
             computed: Recorder::new(FINE),
             loads: AtomicU64::new(0),
+            out_of_memory: AtomicU64::new(0),
             release: Mutex::new(Release::default()),
         });
         service
@@ -154,115 +147,15 @@ impl Service {
             wasted: self.wasted.load(Ordering::Relaxed),
             big_reads: counts.big_reads.load(Ordering::Relaxed),
             computed: self.computed.histogram(),
+            out_of_memory: self.out_of_memory.load(Ordering::Relaxed),
+            breaker_openings: self.batcher.model().breaker.openings.load(Ordering::Relaxed),
+            gpu: self.device().counters(),
         }
     }
 
-    async fn answer(&self, request: &RankRequest) -> Result<(), StatusCode> {
-        if self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        let _in_flight = Counted::on(&self.in_flight);
-        // Refused at the door: a place in the queue is what the rest of the work would be for.
-        if self.batcher.is_full() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        self.own_stage("gateway").await;
-        self.own_stage("auth").await;
-        self.load_features(request).await.map_err(status_of)?;
-        self.own_stage("pre").await;
-        let answer = lock(&self.release).keeps_answers.then(|| answer_key(request.item));
-        if let Some(key) = &answer
-            && self.is_kept(key).await.map_err(status_of)?
-        {
-            self.own_stage("post").await;
-            return Ok(());
-        }
-        let inferred = match self.batcher.infer().await {
-            Ok(Some(inferred)) => inferred,
-            Ok(None) | Err(_) => return Err(StatusCode::SERVICE_UNAVAILABLE),
-        };
-        self.record("queue", inferred.queued);
-        self.record("infer", inferred.inferred);
-        if let Some(key) = &answer {
-            self.keep(key).await.map_err(status_of)?;
-        }
-        self.own_stage("post").await;
-        Ok(())
-    }
-
-    async fn is_kept(&self, key: &str) -> Result<bool, StoreError> {
-        Ok(self.store.borrow(Instant::now() + DEADLINE).await?.get(key).await?.is_some())
-    }
-
-    async fn load_features(&self, request: &RankRequest) -> Result<(), StoreError> {
-        let begun = Instant::now();
-        let loaded = async {
-            for key in self.read_features(request, begun + DEADLINE).await? {
-                self.compute(&key).await?;
-            }
-            Ok(())
-        };
-        let loaded = loaded.await;
-        self.record("feature_load", begun.elapsed());
-        loaded
-    }
-
-    /// Reads the features and answers the keys of those that are not there.
-    async fn read_features(
-        &self,
-        request: &RankRequest,
-        deadline: Instant,
-    ) -> Result<Vec<String>, StoreError> {
-        let release = *lock(&self.release);
-        let number = self.loads.fetch_add(1, Ordering::Relaxed);
-        let items = (0..ITEMS_PER_REQUEST).map(|n| item_key(shown_with(request, n)));
-        let keys: Vec<_> = std::iter::once(profile_key(request.user)).chain(items).collect();
-        let mut redis = self.store.borrow(deadline).await?;
-        let mut missing = vec![];
-        if release.reads_together(number) {
-            redis.get_together(&keys).await?;
-        } else {
-            for key in keys {
-                if redis.get(&key).await?.is_none() {
-                    missing.push(key);
-                }
-            }
-        }
-        if !release.held.is_zero() {
-            tokio::time::sleep(release.held).await;
-        }
-        Ok(missing)
-    }
-
-    /// Computes a feature and writes it where it was missed.
-    async fn compute(&self, key: &str) -> Result<(), StoreError> {
-        let begun = Instant::now();
-        tokio::time::sleep(COMPUTING).await;
-        self.computed.record(begun.elapsed());
-        self.keep(key).await
-    }
-
-    /// Writes what was computed where it was missed.
-    async fn keep(&self, key: &str) -> Result<(), StoreError> {
-        let kept_until = lock(&self.release).kept_until.map(Window::end_now);
-        self.store.borrow(Instant::now() + DEADLINE).await?.set(key, computed(key), kept_until).await
-    }
-
-    async fn own_stage(&self, stage: &'static str) {
-        let begun = Instant::now();
-        let usual =
-            STAGES.iter().find(|(name, _)| *name == stage).map_or(Duration::ZERO, |(_, usual)| *usual);
-        let more = lock(&self.release).delay_of(stage);
-        tokio::time::sleep(usual + more).await;
-        self.record(stage, begun.elapsed());
-    }
-
-    fn record(&self, stage: &'static str, duration: Duration) {
-        if let Some(recorder) = self.stages.get(stage) {
-            recorder.record(duration);
-        }
+    /// What its model runs on.
+    pub(super) fn device(&self) -> &Device {
+        &self.batcher.model().device
     }
 
     fn record_answer(&self, status: u16, duration: Duration) {
@@ -270,20 +163,6 @@ impl Service {
         let recorder = answers.entry(status).or_insert_with(|| Arc::new(Recorder::new(FINE)));
         recorder.record(duration);
     }
-}
-
-/// What a caller is told when a value could not be read.
-fn status_of(error: StoreError) -> StatusCode {
-    match error {
-        StoreError::PoolTimeout | StoreError::CommandTimeout => StatusCode::GATEWAY_TIMEOUT,
-        StoreError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
-/// The item itself, then others that this user likes: always the same for both, so that a campaign makes one item hot and
-/// not its neighbours on other shards as well.
-fn shown_with(request: &RankRequest, n: u32) -> u32 {
-    (request.item + n * (331 + request.user)) % ITEMS
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {

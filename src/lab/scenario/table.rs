@@ -6,8 +6,11 @@ use headwater_engine::report::Role;
 
 use super::{Expected, Fault, RangeInclusiveF64, Scenario, Shape, Suspect, Variant};
 
-/// No GPU can be seen from the lab: it has no source.
-const UNKNOWN: &[&str] = &["gpu/ranker"];
+/// Nothing tells of the machine that launches the kernels.
+const UNKNOWN: &[&str] = &["host/simulated"];
+
+/// The GPU, which is at fault where it says so and nowhere else.
+const GPU: &[&str] = &["gpu/simulated:0"];
 
 /// Every scenario of the lab.
 pub const SCENARIOS: &[Scenario] = &[
@@ -22,6 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -35,6 +39,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -53,6 +58,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -65,7 +71,8 @@ pub const SCENARIOS: &[Scenario] = &[
             first: None,
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
-            unknown: UNKNOWN,
+            unknown: &["gpu/ranker"],
+            unaccused: &[],
         },
     },
     Scenario {
@@ -83,6 +90,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -96,6 +104,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -118,6 +127,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -135,6 +145,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -148,6 +159,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -161,6 +173,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features", "redis/features#*", "queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -174,6 +187,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -187,6 +201,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &["queue-not-compute"],
             innocent: &["redis/features#*"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -199,7 +214,36 @@ pub const SCENARIOS: &[Scenario] = &[
             first: Some(Suspect { subject: "gateway/edge", rule: "failover-storm", role: Role::Amplifier }),
             passes: &[],
             innocent: &["redis/features#*"],
+            unknown: &["gpu/ranker"],
+            unaccused: &[],
+        },
+    },
+    Scenario {
+        name: "gpu-leak",
+        variant: Variant::Plain,
+        shape: Shape::Single,
+        about: "a new release leaves a little GPU memory behind with each request, until there is none (simulated GPU)",
+        fault: Fault::MemoryLeak { seconds: RangeInclusiveF64(26.0, 32.0) },
+        expected: Expected {
+            first: Some(Suspect { subject: "gpu/simulated:0", rule: "gpu-memory-*", role: Role::Trigger }),
+            passes: &[],
+            innocent: &["redis/features#*"],
             unknown: UNKNOWN,
+            unaccused: &[],
+        },
+    },
+    Scenario {
+        name: "launch-stall",
+        variant: Variant::Plain,
+        shape: Shape::Single,
+        about: "the host is late with launching kernels: the GPU idles while requests wait for it (simulated GPU)",
+        fault: Fault::LaunchStall { microseconds: RangeInclusiveF64(46.0, 50.0) },
+        expected: Expected {
+            first: Some(Suspect { subject: "host/simulated", rule: "launch-stall", role: Role::Trigger }),
+            passes: &[],
+            innocent: &["redis/features#*"],
+            unknown: &[],
+            unaccused: GPU,
         },
     },
     Scenario {
@@ -218,6 +262,7 @@ pub const SCENARIOS: &[Scenario] = &[
             passes: &[],
             innocent: &["queue/ranker"],
             unknown: UNKNOWN,
+            unaccused: GPU,
         },
     },
 ];

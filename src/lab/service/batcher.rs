@@ -2,7 +2,8 @@
 //!
 //! The model is a timer: no processor time is burnt, and a batch usually takes 10 ms and half a millisecond for each
 //! of its requests. So it can serve 570 requests a second, twice what a surge brings: timers run late on a busy
-//! machine. A release may have a model of another pace.
+//! machine. A release may have a model of another pace. Where the memory or the host of its device fails it, batches wait
+//! or fail for that.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,17 +13,26 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::breaker::Breaker;
 use super::lock;
 use crate::lab::exposition::{BATCH_SIZES, Recorder, VLLM_END_TO_END, VLLM_FIRST_TOKEN};
+use crate::lab::gpu::Device;
 
 /// Requests that may wait.
 pub(in crate::lab) const QUEUE: usize = 256;
 
 /// Requests in one batch at most.
-pub(super) const LARGEST_BATCH: usize = 8;
+pub(in crate::lab) const LARGEST_BATCH: usize = 8;
 
 /// How long a batch that is not full waits for more.
 const LONGEST_GATHERING: Duration = Duration::from_millis(5);
+
+/// How long a batch waits for memory to come free, and how often it asks for it meanwhile.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(1);
+const MEMORY_ASKED_EVERY: Duration = Duration::from_millis(50);
+
+/// Kernels that a batch launches unless a release says otherwise.
+const LAUNCHES: u32 = 1_000;
 
 /// How fast a model is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +41,13 @@ pub(in crate::lab) struct Pace {
     pub(in crate::lab) batch: Duration,
     /// What each request adds to its batch.
     pub(in crate::lab) request: Duration,
+    /// Kernels that the host launches for a batch, one after the other.
+    pub(in crate::lab) launches: u32,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { batch: Duration::from_millis(10), request: Duration::from_micros(500) }
+        Self { batch: Duration::from_millis(10), request: Duration::from_micros(500), launches: LAUNCHES }
     }
 }
 
@@ -47,12 +59,13 @@ impl Pace {
         Self {
             batch: Duration::from_secs_f64(full * share_of_batch),
             request: Duration::from_secs_f64((1.0 - share_of_batch) / per_second),
+            launches: LAUNCHES,
         }
     }
 
     /// A pace this many times as slow.
     pub(in crate::lab) fn slower(self, times: f64) -> Self {
-        Self { batch: self.batch.mul_f64(times), request: self.request.mul_f64(times) }
+        Self { batch: self.batch.mul_f64(times), request: self.request.mul_f64(times), ..self }
     }
 }
 
@@ -60,9 +73,19 @@ impl Pace {
 #[derive(Debug)]
 pub(super) struct Batcher {
     queue: mpsc::Sender<Waiting>,
-    pace: Arc<Mutex<Pace>>,
+    model: Arc<Model>,
     /// What was counted.
     pub(super) counts: Arc<BatchCounts>,
+}
+
+/// What serves a batch.
+#[derive(Debug)]
+pub(super) struct Model {
+    pace: Mutex<Pace>,
+    /// What it runs on.
+    pub(super) device: Arc<Device>,
+    /// What guards it.
+    pub(super) breaker: Breaker,
 }
 
 /// What the batcher counted.
@@ -93,19 +116,26 @@ pub(super) struct Inferred {
     pub(super) inferred: Duration,
 }
 
-/// The queue is full.
-#[derive(Debug)]
-pub(super) struct QueueFull;
+/// Why the model did not serve a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unserved {
+    /// The queue is full, or the batcher has stopped.
+    Refused,
+    /// The breaker is open.
+    NotPermitted,
+    /// No memory came free in time.
+    OutOfMemory(Inferred),
+}
 
 #[derive(Debug)]
 struct Waiting {
     since: Instant,
-    answer: oneshot::Sender<Inferred>,
+    answer: oneshot::Sender<Result<Inferred, Unserved>>,
 }
 
 impl Batcher {
-    /// Starts the batcher; it runs until told to stop.
-    pub(super) fn start(stop: CancellationToken) -> Self {
+    /// Starts the batcher of a model on this device; it runs until told to stop.
+    pub(super) fn start(device: Arc<Device>, stop: CancellationToken) -> Self {
         let counts = Arc::new(BatchCounts {
             waiting: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
@@ -117,20 +147,26 @@ impl Batcher {
         });
         let (queue, queued) = mpsc::channel(QUEUE);
         let shared = Arc::clone(&counts);
-        let pace = Arc::new(Mutex::new(Pace::default()));
-        let running = Arc::clone(&pace);
+        let pace = Mutex::new(Pace::default());
+        let model = Arc::new(Model { pace, device, breaker: Breaker::default() });
+        let running = Arc::clone(&model);
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = run(queued, &shared, &running) => {}
             }
         });
-        Self { queue, pace, counts }
+        Self { queue, model, counts }
+    }
+
+    /// What serves its batches.
+    pub(super) fn model(&self) -> &Model {
+        &self.model
     }
 
     /// From the next batch on the model is this fast.
     pub(super) fn set_pace(&self, pace: Pace) {
-        *lock(&self.pace) = pace;
+        *lock(&self.model.pace) = pace;
     }
 
     /// Whether the queue has no place left.
@@ -138,20 +174,20 @@ impl Batcher {
         self.queue.capacity() == 0
     }
 
-    /// Queues a request and waits until the model has served it; `None` when the batcher has stopped.
-    pub(super) async fn infer(&self) -> Result<Option<Inferred>, QueueFull> {
+    /// Queues a request and waits until the model has served it or will not.
+    pub(super) async fn infer(&self) -> Result<Inferred, Unserved> {
         let (answer, answered) = oneshot::channel();
         self.counts.waiting.fetch_add(1, Ordering::Relaxed);
         if self.queue.try_send(Waiting { since: Instant::now(), answer }).is_err() {
             self.counts.waiting.fetch_sub(1, Ordering::Relaxed);
             self.counts.rejected.fetch_add(1, Ordering::Relaxed);
-            return Err(QueueFull);
+            return Err(Unserved::Refused);
         }
-        Ok(answered.await.ok())
+        answered.await.unwrap_or(Err(Unserved::Refused))
     }
 }
 
-async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts, pace: &Mutex<Pace>) {
+async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts, model: &Model) {
     let mut batch = Vec::with_capacity(LARGEST_BATCH);
     while let Some(first) = queue.recv().await {
         let complete_by = Instant::now() + LONGEST_GATHERING;
@@ -165,19 +201,57 @@ async fn run(mut queue: mpsc::Receiver<Waiting>, counts: &BatchCounts, pace: &Mu
         let size = batch.len();
         counts.waiting.fetch_sub(size, Ordering::Relaxed);
         counts.running.store(size, Ordering::Relaxed);
-        counts.sizes.record_number(size as f64);
         let begun = Instant::now();
-        let pace = *lock(pace);
-        tokio::time::sleep(pace.batch + pace.request * size as u32).await;
+        let outcome = model.serve(size).await;
         let inferred = begun.elapsed();
         counts.running.store(0, Ordering::Relaxed);
-        for request in batch.drain(..) {
-            let queued = begun - request.since;
-            counts.end_to_end.record(queued + inferred);
-            counts.first_token.record(queued + inferred);
-            counts.served.fetch_add(1, Ordering::Relaxed);
-            // Whoever asked may have gone.
-            let _ = request.answer.send(Inferred { queued, inferred });
+        if !matches!(outcome, Outcome::NotPermitted) {
+            counts.sizes.record_number(size as f64);
         }
+        for request in batch.drain(..) {
+            let inferred = Inferred { queued: begun - request.since, inferred };
+            let answer = match outcome {
+                Outcome::Served => {
+                    counts.end_to_end.record(inferred.queued + inferred.inferred);
+                    counts.first_token.record(inferred.queued + inferred.inferred);
+                    counts.served.fetch_add(1, Ordering::Relaxed);
+                    Ok(inferred)
+                }
+                Outcome::NotPermitted => Err(Unserved::NotPermitted),
+                Outcome::OutOfMemory => Err(Unserved::OutOfMemory(inferred)),
+            };
+            // Whoever asked may have gone.
+            let _ = request.answer.send(answer);
+        }
+    }
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy)]
+enum Outcome {
+    Served,
+    NotPermitted,
+    OutOfMemory,
+}
+
+impl Model {
+    /// Serves a batch of this size.
+    async fn serve(&self, size: usize) -> Outcome {
+        if !self.breaker.lets_through(size as u64) {
+            return Outcome::NotPermitted;
+        }
+        let give_up = Instant::now() + MEMORY_PATIENCE;
+        while !self.device.allocate(size as u32) {
+            if Instant::now() >= give_up {
+                self.breaker.ended(size, false);
+                return Outcome::OutOfMemory;
+            }
+            tokio::time::sleep(MEMORY_ASKED_EVERY).await;
+        }
+        let pace = *lock(&self.pace);
+        tokio::time::sleep(self.device.begin(pace, size as u32)).await;
+        self.device.end();
+        self.breaker.ended(size, true);
+        Outcome::Served
     }
 }

@@ -9,26 +9,55 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
 
+use super::feature_store::StoreError;
 use super::{RankRequest, Service};
 
 /// The status of a request whose caller went away, as proxies count it.
 const CALLER_GONE: u16 = 499;
+
+/// What a caller is told instead of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    said: &'static str,
+}
+
+impl Failure {
+    /// The service or its queue is full.
+    pub(super) const BUSY: Self = Self { status: StatusCode::SERVICE_UNAVAILABLE, said: "busy" };
+    /// The breaker before the model is open.
+    pub(super) const NOT_PERMITTED: Self =
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, said: "the model fails: its breaker is open" };
+    /// The device has no memory left.
+    pub(super) const OUT_OF_MEMORY: Self =
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, said: "GPU_MEMORY_FULL" };
+    /// It panicked, or the lab ends.
+    const BROKEN: Self = Self { status: StatusCode::INTERNAL_SERVER_ERROR, said: "broken" };
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let status = match error {
+            StoreError::PoolTimeout | StoreError::CommandTimeout => StatusCode::GATEWAY_TIMEOUT,
+            StoreError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self { status, said: "no features" }
+    }
+}
 
 pub(super) async fn rank(State(service): State<Arc<Service>>, Json(request): Json<RankRequest>) -> Response {
     let mut asked = Asked::new(&service);
     let (work, item) = (asked.work(), request.item);
     // A task of its own: like most services it does not notice that a caller goes away, and works on.
     let outcome = tokio::spawn(async move { work.answer(&request).await }).await;
-    let status = match outcome {
-        Ok(outcome) => outcome.err().unwrap_or(StatusCode::OK),
-        // It panicked, or the lab ends.
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    asked.answered(status);
-    match status {
-        StatusCode::OK => Json(serde_json::json!({ "item": item, "score": 0.5 })).into_response(),
-        StatusCode::SERVICE_UNAVAILABLE => (status, [(header::RETRY_AFTER, "1")], "busy").into_response(),
-        _ => (status, "no features").into_response(),
+    let outcome = outcome.unwrap_or(Err(Failure::BROKEN));
+    asked.answered(outcome.err().map_or(StatusCode::OK, |failure| failure.status));
+    match outcome {
+        Ok(()) => Json(serde_json::json!({ "item": item, "score": 0.5 })).into_response(),
+        Err(Failure { status: StatusCode::SERVICE_UNAVAILABLE, said }) => {
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], said).into_response()
+        }
+        Err(Failure { status, said }) => (status, said).into_response(),
     }
 }
 
@@ -73,7 +102,7 @@ impl Drop for Asked {
 }
 
 impl Work {
-    async fn answer(&self, request: &RankRequest) -> Result<(), StatusCode> {
+    async fn answer(&self, request: &RankRequest) -> Result<(), Failure> {
         let outcome = self.service.answer(request).await;
         if self.is_gone.load(Ordering::Relaxed) {
             self.service.wasted.fetch_add(1, Ordering::Relaxed);

@@ -21,6 +21,7 @@ impl Service {
         let mut page = Page::default();
         self.write_requests(&mut page);
         self.write_model(&mut page);
+        self.write_breaker(&mut page);
         self.write_redis(&mut page);
         write_process(&mut page, self.started);
         page.into_text()
@@ -94,6 +95,24 @@ impl Service {
         );
         page.family("inference_batch_size", "histogram", "Requests in a batch.");
         page.histogram("inference_batch_size", "", &counts.sizes.histogram());
+    }
+
+    fn write_breaker(&self, page: &mut Page) {
+        let breaker = &self.batcher.model().breaker;
+        page.family("resilience4j_circuitbreaker_state", "gauge", "The states of the circuit breaker.");
+        let now = breaker.state();
+        for state in ["closed", "half_open", "open"] {
+            let labels = format!("name=\"model\",state=\"{state}\"");
+            page.sample("resilience4j_circuitbreaker_state", &labels, f64::from(u8::from(state == now)));
+        }
+        let refused = breaker.refused.load(Ordering::Relaxed) as f64;
+        page.single(
+            "resilience4j_circuitbreaker_not_permitted_calls_total",
+            "counter",
+            "The number of calls that the breaker did not permit.",
+            "kind=\"not_permitted\",name=\"model\"",
+            refused,
+        );
     }
 
     fn write_redis(&self, page: &mut Page) {
