@@ -30,7 +30,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::Span;
 use crate::lab::{self, LabArgs};
-use crate::tls;
+use crate::{open_files, tls};
 use output::{Failure, exit};
 
 /// Exit code for wrong arguments or a wrong configuration (EX_USAGE of sysexits).
@@ -144,6 +144,7 @@ pub fn main() -> ExitCode {
     }
     // The first thing in the process: whoever builds a TLS client later finds a provider.
     tls::install_provider();
+    open_files::raise_limit();
     let has_screen = match &cli.command {
         None | Some(Command::Kiosk(_)) => true,
         Some(Command::Replay(args)) => args.has_screen(),

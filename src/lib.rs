@@ -11,6 +11,7 @@ pub mod keymap;
 pub mod lab;
 pub mod library;
 mod new_files;
+mod open_files;
 pub mod postmortem;
 mod process;
 pub mod recording;

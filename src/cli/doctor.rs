@@ -3,6 +3,7 @@
 mod blind;
 mod discovery;
 mod logs;
+mod open_files;
 mod probes;
 mod prometheus;
 
@@ -67,6 +68,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
         .flatten()
         .collect();
     let mut advice = advice(&config);
+    advice.extend(open_files::advice(&config, &steps));
     advice.extend(blind::Heard::of(readings.iter().flatten()).with(&config).advice());
     let failed = steps.iter().filter(|step| step.outcome.is_err()).count();
     match args.format {

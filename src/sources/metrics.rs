@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use self::dialect::{Dialects, SubjectRole};
-use self::fetch::{Address, Fetcher, Page};
+use self::fetch::{Address, Clients, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 pub(in crate::sources) use self::reader::PageReader;
 use crate::sources::client_certificate::ClientCertificate;
@@ -53,12 +53,14 @@ pub struct MetricsSpec {
     pub username: Option<String>,
     /// That user's password.
     pub password: Option<SecretString>,
-    /// The PEM file of the authority that signed the endpoint's certificate; the system's otherwise.
+    /// The PEM file of the authority that signed the endpoint's certificate, beside the system's.
     pub ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
     pub client: Option<ClientCertificate>,
     /// The proxy that it is asked through.
     pub proxy: Option<ProxySpec>,
+    /// The HTTP clients that it shares with those that are made from it.
+    pub clients: Clients,
 }
 
 /// Why an endpoint cannot be scraped at all; found before the first request.
@@ -130,6 +132,7 @@ impl MetricsSpec {
             ca_file: None,
             client: None,
             proxy: None,
+            clients: Clients::default(),
         }
     }
 

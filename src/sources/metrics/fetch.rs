@@ -1,27 +1,34 @@
 //! Gets a page over HTTP within limits, and says in one sentence what went wrong when it cannot.
 
 mod address;
+mod clients;
 mod failure;
 mod refusal;
+mod sockets;
 
 use std::path::PathBuf;
 
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Certificate, Client, ClientBuilder, Proxy, StatusCode, redirect};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
+use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, timeout};
 
 pub use address::Address;
 pub(super) use address::without_user;
+pub use clients::Clients;
+use sockets::Sockets;
+pub(crate) use sockets::most_kept;
 
 use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
+use crate::open_files;
 use crate::sources::LONGEST_WAIT;
-use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::{self, ProxySpec};
-use crate::tls;
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
 pub const LONGEST_PAGE: usize = 32 * 1024 * 1024;
@@ -51,6 +58,9 @@ pub struct Page {
 pub struct Fetcher {
     address: Address,
     client: Client,
+    /// The place of a connection that stays open; without one each request has its own.
+    kept: Option<OwnedSemaphorePermit>,
+    headers: HeaderMap,
     authorization: Option<HeaderValue>,
     bearer_file: Option<PathBuf>,
     /// User and password, where they are asked for instead of a token.
@@ -63,7 +73,6 @@ pub struct Fetcher {
 impl Fetcher {
     /// Prepares a client for one address.
     pub fn new(address: Address, spec: &MetricsSpec) -> Result<Self, MetricsSpecError> {
-        tls::install_provider();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
         let authorization = spec
@@ -71,40 +80,28 @@ impl Fetcher {
             .as_ref()
             .map(|token| authorization(token.expose_secret()).ok_or(MetricsSpecError::Bearer))
             .transpose()?;
-        let authorities = spec.ca_file.as_deref().map(authorities).transpose()?;
-        let proxy = spec.proxy.as_ref().map(by).transpose()?;
-        let identity = spec.client.as_ref().map(ClientCertificate::identity).transpose();
-        let identity = identity.map_err(|why| MetricsSpecError::ClientCertificate(RemoteText::new(&why)))?;
-        let builder = || {
-            // A proxy that only the environment names would be used even for this machine itself.
-            let plain = Client::builder().no_proxy();
-            let client = proxy.iter().cloned().fold(plain, ClientBuilder::proxy);
-            let client = identity.iter().cloned().fold(client, ClientBuilder::identity);
-            client
-                .timeout(LONGEST_WAIT)
-                .redirect(same_host_only())
-                .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
-                .pool_max_idle_per_host(1)
-                .default_headers(headers.clone())
-        };
-        let client = match authorities {
-            Some(authorities) => builder().tls_certs_only(authorities).build(),
-            // Redirects stay on the same origin, so no certificate is ever checked; the system's are many, and two hundred
-            // targets would each read them all.
-            None if !address.is_tls() => builder().tls_certs_only([]).build(),
-            // A host without any authority cannot check certificates, but plain HTTP must work there.
-            None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
-        };
-        let client = client.map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
+        let kept = Sockets::own().keep_one();
+        if kept.is_none() {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        let client = spec.clients.of(spec, address.is_tls())?;
         Ok(Self {
             address,
             client,
+            kept,
+            headers,
             authorization,
             bearer_file: spec.bearer_file.clone(),
             user: spec.username.clone().map(|user| (user, spec.password.clone().unwrap_or_default())),
             proxy: spec.proxy.clone(),
             shows: spec.client.as_ref().map(|client| client.cert_file.clone()),
         })
+    }
+
+    /// The same fetcher, which sends this header with each request.
+    pub(crate) fn sending(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
     }
 
     /// The address that is asked.
@@ -140,7 +137,14 @@ impl Fetcher {
 
     async fn request(&self) -> Result<Page, Fault> {
         let address = &self.address;
-        let mut request = self.client.get(address.url().clone());
+        let _passing = match &self.kept {
+            Some(_) => None,
+            None => match timeout(LONGEST_WAIT, Sockets::own().pass_one()).await {
+                Ok(place) => place,
+                Err(_) => return Err(too_many_open(address)),
+            },
+        };
+        let mut request = self.client.get(address.url().clone()).headers(self.headers.clone());
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         } else if let Some((user, password)) = &self.user {
@@ -204,17 +208,6 @@ impl Fetcher {
     }
 }
 
-/// The client's way through a proxy.
-fn by(proxy: &ProxySpec) -> Result<Proxy, MetricsSpecError> {
-    let way = Proxy::all(proxy.to_string())
-        .map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))?;
-    let password = proxy.password.as_ref().map_or("", |password| password.expose_secret());
-    Ok(match &proxy.username {
-        None if password.is_empty() => way,
-        username => way.basic_auth(username.as_deref().unwrap_or_default(), password),
-    })
-}
-
 /// Why a proxy does not get us to an address, in its own words: the client tells no more than that it did not.
 async fn refused_by(proxy: &ProxySpec, address: &Address) -> Option<Fault> {
     let (host, port) = (address.url().host_str()?, address.url().port_or_known_default()?);
@@ -233,6 +226,14 @@ pub(crate) fn authorization(token: &str) -> Option<HeaderValue> {
 
 fn fault(kind: FaultKind, message: String) -> Fault {
     Fault { kind, message: RemoteText::new(&message) }
+}
+
+fn too_many_open(address: &Address) -> Fault {
+    let message = format!(
+        "{address} was not asked: with {} open files at most there is no socket for it; raise the limit (ulimit -n)",
+        open_files::limit()
+    );
+    fault(FaultKind::Busy, message)
 }
 
 fn too_long(address: &Address) -> Fault {
@@ -276,23 +277,4 @@ fn claim(content_type: &str) -> Option<(&'static str, Body)> {
         ("application/vnd.google.protobuf", "protobuf although text was asked for", Body::Unread),
     ];
     CLAIMS.iter().find(|(start, ..)| content_type.starts_with(start)).map(|(_, what, body)| (*what, *body))
-}
-
-/// Follows a redirect on the same host, such as `/metrics` to `/metrics/`; another host must be written down.
-fn same_host_only() -> redirect::Policy {
-    redirect::Policy::custom(|attempt| {
-        let from = attempt.previous().last();
-        let is_same = from.is_some_and(|from| from.origin() == attempt.url().origin());
-        if is_same && attempt.previous().len() <= 3 { attempt.follow() } else { attempt.stop() }
-    })
-}
-
-fn authorities(path: &std::path::Path) -> Result<Vec<Certificate>, MetricsSpecError> {
-    let wrong = |reason: &str| MetricsSpecError::CaFile {
-        path: RemoteText::new(&path.display().to_string()),
-        reason: RemoteText::new(reason),
-    };
-    let pem = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
-    let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error.to_string()))?;
-    if found.is_empty() { Err(wrong("it holds no certificate")) } else { Ok(found) }
 }
