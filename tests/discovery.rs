@@ -148,7 +148,8 @@ async fn who_leaves_a_file_has_left_and_is_neither_silent_nor_at_fault() {
             .is_some_and(|listed| listed.left.iter().any(|(_, target)| target.subject.as_str() == first))
     })
     .await;
-    let before = one.requests.load(std::sync::atomic::Ordering::SeqCst);
+    // One question may be on its way to the server still, and no more than one ever is.
+    let before = one.requests.load(std::sync::atomic::Ordering::SeqCst) + 1;
     // Whatever still comes is of the second: the first has no row, and nobody asks it.
     let since = Moment(headwater::sources::now().0 + 500);
     until(&mut engine, &mut readings, "half a second is over", |of| {
@@ -156,7 +157,7 @@ async fn who_leaves_a_file_has_left_and_is_neither_silent_nor_at_fault() {
         of(&second).is_some_and(|state| state.last_data > Some(since))
     })
     .await;
-    assert_eq!(one.requests.load(std::sync::atomic::Ordering::SeqCst), before);
+    assert!(one.requests.load(std::sync::atomic::Ordering::SeqCst) <= before, "nobody asks it any more");
 
     replace(&file, "- targets: [");
     until(&mut engine, &mut readings, "the list is broken and the page goes on", |of| {
@@ -263,12 +264,24 @@ async fn a_list_over_http_is_asked_with_its_own_token_and_each_failure_has_its_w
     }
     *told.lock().unwrap() = answer("200 OK", "application/json", "[]");
     assert_eq!(discovery.places().await, [""; 0]);
+    // As a Prometheus asks for it.
+    let head = server.last_request().to_ascii_lowercase();
+    assert!(head.contains("x-prometheus-refresh-interval-seconds: 0.05\r\n"), "{head}");
+    assert!(head.contains("accept: application/json\r\n"), "{head}");
 }
 
 /// A DNS server that says of each question what a test wants: its code, and records as type and data.
 struct Dns {
     address: SocketAddr,
     says: Arc<Mutex<Says>>,
+    /// How it was asked: over TCP, or by datagrams for answers up to so many bytes.
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    UpTo(u16),
+    OverTcp,
 }
 
 #[derive(Clone, Default)]
@@ -276,6 +289,10 @@ struct Says {
     code: u8,
     is_cut: bool,
     is_noise: bool,
+    /// Neither a record nor that there is none.
+    is_unsaid: bool,
+    /// It knows nothing of longer answers.
+    is_old: bool,
     records: Vec<(u16, Vec<u8>)>,
 }
 
@@ -290,15 +307,28 @@ impl Dns {
             })
             .expect("some port is free for both");
         let says: Arc<Mutex<Says>> = Arc::default();
-        let server = Self { address: udp.local_addr().expect("loopback works"), says: Arc::clone(&says) };
-        let over_tcp = Arc::clone(&says);
+        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let address = udp.local_addr().expect("loopback works");
+        let server = Self { address, says: Arc::clone(&says), asked: Arc::clone(&asked) };
+        let (over_tcp, asked_over_tcp) = (Arc::clone(&says), Arc::clone(&asked));
         std::thread::spawn(move || {
             let mut bytes = [0; 512];
             while let Ok((length, from)) = udp.recv_from(&mut bytes) {
                 let told = says.lock().expect("no test panics with it held").clone();
+                let (question, longest) = read(&bytes[..length]);
+                asked.lock().expect("no test panics with it held").push(Asked::UpTo(longest));
                 let answer = match told.is_noise {
                     true => b"noise".to_vec(),
-                    false => told.message(&bytes[..length], told.is_cut),
+                    false if told.is_old && longest > SHORT => {
+                        Says { code: 1, ..Says::default() }.message(&question, false)
+                    }
+                    false => {
+                        let whole = told.message(&question, told.is_cut);
+                        match whole.len() > usize::from(longest) {
+                            true => told.message(&question, true),
+                            false => whole,
+                        }
+                    }
                 };
                 let _ = udp.send_to(&answer, from);
             }
@@ -309,6 +339,7 @@ impl Dns {
                 stream.read_exact(&mut length).expect("loopback works");
                 let mut asked = vec![0; usize::from(u16::from_be_bytes(length))];
                 stream.read_exact(&mut asked).expect("loopback works");
+                asked_over_tcp.lock().expect("no test panics with it held").push(Asked::OverTcp);
                 let told = over_tcp.lock().expect("no test panics with it held").message(&asked, false);
                 stream.write_all(&(told.len() as u16).to_be_bytes()).expect("loopback works");
                 stream.write_all(&told).expect("loopback works");
@@ -321,10 +352,30 @@ impl Dns {
         *self.says.lock().expect("no test panics with it held") = says;
     }
 
+    /// How it was asked since this was last called.
+    fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked.lock().expect("no test panics with it held"))
+    }
+
     fn query(&self, name: &str, record: Record, port: u16) -> DiscoverySpec {
         let server = Some(self.address);
         spec(Place::Dns(Query { name: name.to_owned(), record, port, server }))
     }
+}
+
+/// The longest answer of old, in bytes.
+const SHORT: u16 = 512;
+
+/// A question without what asks for a longer answer, and the longest answer that it wants.
+fn read(asked: &[u8]) -> (Vec<u8>, u16) {
+    if asked[11] == 0 {
+        return (asked.to_vec(), SHORT);
+    }
+    let (question, option) = asked.split_at(asked.len() - 11);
+    assert_eq!(option[..3], [0, 0, 41]);
+    let mut question = question.to_vec();
+    question[11] = 0;
+    (question, u16::from_be_bytes([option[3], option[4]]))
 }
 
 impl Says {
@@ -340,6 +391,11 @@ impl Says {
             bytes.extend([0, 1, 0, 0, 0, 30]);
             bytes.extend((data.len() as u16).to_be_bytes());
             bytes.extend(data);
+        }
+        if self.records.is_empty() && !self.is_unsaid {
+            // The zone's own record: it is the one that knows.
+            bytes[9] = 1;
+            bytes.extend([0xc0, 12, 0, 6, 0, 1, 0, 0, 0, 30, 0, 0]);
         }
         bytes
     }
@@ -381,6 +437,40 @@ async fn dns_names_addresses_and_services_and_what_was_resolved_is_said() {
     let (kind, message) = services.fault().await;
     assert_eq!(kind, FaultKind::Silent);
     assert!(message.contains("no answer from 127.0.0.1"), "{message}");
+}
+
+#[tokio::test]
+async fn longer_answers_are_asked_for_and_what_says_nothing_ends_no_target() {
+    let dns = Dns::start();
+    let mut addresses = by_hand(&dns.query("ranker.test.", Record::A, 8_000), &Directory::default());
+    let records = |count: u8| (0..count).map(|last| (1, vec![127, 0, 0, last])).collect::<Vec<_>>();
+    dns.say(Says { records: records(60), ..Says::default() });
+    assert_eq!(addresses.places().await.len(), 60);
+    assert_eq!(
+        dns.asked(),
+        [Asked::UpTo(1_232)],
+        "60 records are longer than 512 bytes, and come in one datagram"
+    );
+    dns.say(Says { records: records(200), ..Says::default() });
+    assert_eq!(addresses.places().await.len(), 200);
+    assert_eq!(dns.asked(), [Asked::UpTo(1_232), Asked::OverTcp]);
+    dns.say(Says { records: records(3), is_old: true, ..Says::default() });
+    assert_eq!(addresses.places().await.len(), 3);
+    assert_eq!(dns.asked(), [Asked::UpTo(1_232), Asked::UpTo(SHORT)]);
+    // A server that knows nothing of the name says no more than that.
+    dns.say(Says { is_unsaid: true, ..Says::default() });
+    let (kind, message) = addresses.fault().await;
+    assert_eq!(kind, FaultKind::Malformed);
+    assert!(message.contains("no SOA") && message.ends_with("its last list stays: 3 targets"), "{message}");
+    dns.say(Says::default());
+    assert_eq!(addresses.places().await, [""; 0], "that there is no record is an answer");
+
+    let mut services = by_hand(&dns.query("_m._tcp.ranker.test.", Record::Srv, 0), &Directory::default());
+    let service = |host: &[u8]| (33, [&[0, 0, 0, 0, 0x1f, 0x40][..], host].concat());
+    dns.say(Says { records: vec![service(b"\x09localhost\0"), service(b"\x03a@b\0")], ..Says::default() });
+    let (list, fault, lacks) = services.look().await;
+    assert_eq!((names(&list.unwrap()), fault), (vec!["service/ranker@localhost:8000".to_owned()], None));
+    assert_eq!(lacks.as_deref(), Some("1 record left out: no host and port that can be asked"));
 }
 
 #[tokio::test]

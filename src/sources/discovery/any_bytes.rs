@@ -48,6 +48,6 @@ mod tests {
         let asked = question(7, "_m._tcp.ranker", Record::Srv).unwrap();
         let told = answer(&srv.unwrap(), &asked, Record::Srv);
         let expected = Found::Service("a.ranker".to_owned(), 8_000);
-        assert_eq!(told, Some(Answer::Records(vec![expected])));
+        assert_eq!(told, Some(Answer::Records { found: vec![expected], odd: 0 }));
     }
 }

@@ -2,25 +2,33 @@
 
 pub mod message;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use headwater_engine::RemoteText;
+use headwater_engine::quantity::counted;
 use headwater_engine::reading::FaultKind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket, lookup_host};
 use tokio::time::timeout;
 
-use super::Trouble;
+use super::list::Group;
+use super::{Named, Trouble};
+use crate::sources::LONGEST_WAIT;
 pub use message::Record;
-use message::{Answer, Found, answer, question};
+use message::{Answer, Found, answer, question, with_longer_answers};
 
 /// How long one server is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Rounds over all servers; a datagram may get lost.
+/// Rounds over all servers: a datagram may get lost, and what stands between may drop the question for a longer answer,
+/// so it is asked for in the first alone.
 const ROUNDS: usize = 2;
+
+/// The longest datagram that is taken, in bytes; some servers send more than they are asked for.
+const LONGEST_ANSWER: usize = 4_096;
 
 /// The servers that are asked, of those that this machine names.
 const MOST_SERVERS: usize = 3;
@@ -41,19 +49,28 @@ pub struct Query {
     pub server: Option<SocketAddr>,
 }
 
-/// The targets that a name stands for at present, `host:port`, and in words what was resolved.
-pub(super) async fn resolve(query: &Query) -> Result<(Vec<String>, String), Trouble> {
+/// The targets that a name stands for at present, `host:port`; gives up after [`LONGEST_WAIT`].
+pub(super) async fn resolve(query: &Query) -> Result<Named, Trouble> {
     let asked = format!("{} records of {}", query.record.word(), RemoteText::new(&query.name));
-    let (found, by) = match (query.record, query.server) {
+    timeout(LONGEST_WAIT, look_up(query, &asked)).await.unwrap_or_else(|_| {
+        let message =
+            format!("{asked}: no answer within {} s: check the DNS servers", LONGEST_WAIT.as_secs());
+        Err(Trouble::new(FaultKind::Silent, message))
+    })
+}
+
+async fn look_up(query: &Query, asked: &str) -> Result<Named, Trouble> {
+    let (records, by) = match (query.record, query.server) {
         (Record::Srv, _) | (_, Some(_)) => {
             let here = ResolverFile::read(query.server);
-            let found = ask_all(query, &here, &asked).await?;
-            (found, here.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            let records = ask_all(query, &here, asked).await?;
+            (records, words(&here.servers))
         }
         // This machine's own way also knows its hosts file.
-        (_, None) => (by_this_machine(query, &asked).await?, "this machine's resolver".to_owned()),
+        (_, None) => (by_this_machine(query, asked).await?, "this machine's resolver".to_owned()),
     };
-    let targets: Vec<String> = found
+    let targets: Vec<String> = records
+        .found
         .into_iter()
         .map(|found| match found {
             Found::Address(address) => SocketAddr::new(address, query.port).to_string(),
@@ -64,14 +81,31 @@ pub(super) async fn resolve(query: &Query) -> Result<(Vec<String>, String), Trou
         [] => "none".to_owned(),
         some => some.join(", "),
     };
-    Ok((targets, format!("{asked}, by {by}: {told}")))
+    let left_out = (records.odd > 0)
+        .then(|| format!("{} left out: no host and port that can be asked", counted(records.odd, "record")));
+    Ok(Named {
+        groups: vec![Group { targets, labels: BTreeMap::new() }],
+        left_out,
+        found: format!("{asked}, by {by}: {told}"),
+    })
 }
 
-async fn by_this_machine(query: &Query, asked: &str) -> Result<Vec<Found>, Trouble> {
+/// What was found, and how many records name nothing that can be asked.
+#[derive(Debug, Default)]
+struct Records {
+    found: Vec<Found>,
+    odd: u64,
+}
+
+fn words(servers: &[SocketAddr]) -> String {
+    servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+async fn by_this_machine(query: &Query, asked: &str) -> Result<Records, Trouble> {
     let is_wanted = |address: &IpAddr| address.is_ipv4() == (query.record == Record::A);
     match timeout(PATIENCE * 4, lookup_host((query.name.as_str(), query.port))).await {
         Err(_) => Err(Trouble::new(FaultKind::Silent, format!("{asked}: no answer within 8 s"))),
-        Ok(Err(error)) if says_no_such_name(&error) => Ok(vec![]),
+        Ok(Err(error)) if says_no_such_name(&error) => Ok(Records::default()),
         Ok(Err(error)) => {
             let message = format!("{asked} cannot be looked up ({error}): check this machine's DNS");
             Err(Trouble::new(FaultKind::Unreachable, message))
@@ -81,7 +115,7 @@ async fn by_this_machine(query: &Query, asked: &str) -> Result<Vec<Found>, Troub
                 addresses.map(|address| address.ip()).filter(is_wanted).map(Found::Address).collect();
             found.sort();
             found.dedup();
-            Ok(found)
+            Ok(Records { found, odd: 0 })
         }
     }
 }
@@ -93,21 +127,23 @@ fn says_no_such_name(error: &io::Error) -> bool {
 }
 
 /// Asks under each name that may be meant until one exists.
-async fn ask_all(query: &Query, here: &ResolverFile, asked: &str) -> Result<Vec<Found>, Trouble> {
+async fn ask_all(query: &Query, here: &ResolverFile, asked: &str) -> Result<Records, Trouble> {
     if here.servers.is_empty() {
         let message =
             format!("{asked}: this machine names no DNS server: write dns_server = \"HOST:53\" in its table");
         return Err(Trouble::new(FaultKind::Unreachable, message));
     }
+    let (mut servers, mut is_unsaid) = (here.servers.clone(), false);
     for name in here.names(&query.name) {
         let id = rand::random();
         let Some(bytes) = question(id, &name, query.record) else {
             let message = format!("'{}' cannot be a name of DNS", RemoteText::new(&name));
             return Err(Trouble::new(FaultKind::Malformed, message));
         };
-        match ask_servers(&here.servers, &bytes, query.record).await {
-            Ok(Answer::Records(found)) if !found.is_empty() => return Ok(found),
-            Ok(Answer::Records(_) | Answer::NoSuchName) => {}
+        match ask_servers(&mut servers, &bytes, query.record).await {
+            Ok(Answer::Records { found, odd }) => return Ok(Records { found, odd: odd as u64 }),
+            Ok(Answer::NoSuchRecord) => {}
+            Ok(Answer::Unsaid) => is_unsaid = true,
             Ok(Answer::Truncated) => {
                 let message = format!("{asked}: the answer is cut off, also over TCP");
                 return Err(Trouble::new(FaultKind::Malformed, message));
@@ -122,23 +158,35 @@ async fn ask_all(query: &Query, here: &ResolverFile, asked: &str) -> Result<Vec<
                     io::ErrorKind::InvalidData => (FaultKind::Malformed, "the answer is none".to_owned()),
                     _ => (FaultKind::Unreachable, error.to_string()),
                 };
-                let servers: Vec<String> = here.servers.iter().map(ToString::to_string).collect();
-                let message = format!("{asked}: {why} from {}: check the DNS server", servers.join(", "));
+                let message = format!("{asked}: {why} from {}: check the DNS server", words(&here.servers));
                 return Err(Trouble::new(kind, message));
             }
         }
     }
-    Ok(vec![])
+    if is_unsaid {
+        // Taken for "no target", it would end every task.
+        let message = format!(
+            "{asked}: {} gives no record and does not say that there is none (no SOA): is it the server of this zone, \
+             and does it look elsewhere for us?",
+            words(&here.servers)
+        );
+        return Err(Trouble::new(FaultKind::Malformed, message));
+    }
+    Ok(Records::default())
 }
 
-/// The first answer that says something; of failures the last.
-async fn ask_servers(servers: &[SocketAddr], asked: &[u8], record: Record) -> io::Result<Answer> {
+/// The first answer that says something; of failures the last. Who gave it is asked first the next time.
+async fn ask_servers(servers: &mut [SocketAddr], asked: &[u8], record: Record) -> io::Result<Answer> {
     let mut last = Err(io::ErrorKind::TimedOut.into());
-    for _ in 0..ROUNDS {
-        for server in servers {
-            let told = timeout(PATIENCE, ask(*server, asked, record)).await;
+    for round in 0..ROUNDS {
+        let sent = if round == 0 { with_longer_answers(asked) } else { asked.to_vec() };
+        for index in 0..servers.len() {
+            let told = timeout(PATIENCE, ask(servers[index], &sent, asked, record)).await;
             match told.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-                Ok(answer @ (Answer::Records(_) | Answer::NoSuchName)) => return Ok(answer),
+                Ok(answer @ (Answer::Records { .. } | Answer::NoSuchRecord)) => {
+                    servers[..=index].rotate_right(1);
+                    return Ok(answer);
+                }
                 other => last = other,
             }
         }
@@ -146,13 +194,28 @@ async fn ask_servers(servers: &[SocketAddr], asked: &[u8], record: Record) -> io
     last
 }
 
-async fn ask(server: SocketAddr, asked: &[u8], record: Record) -> io::Result<Answer> {
+/// Asks one server, in these words where it understands them, else in the plain ones of old.
+async fn ask(server: SocketAddr, sent: &[u8], asked: &[u8], record: Record) -> io::Result<Answer> {
+    match ask_by_datagram(server, sent, asked, record).await? {
+        told if told.is_of_an_old_server() && sent != asked => {
+            ask_by_datagram(server, asked, asked, record).await
+        }
+        told => Ok(told),
+    }
+}
+
+async fn ask_by_datagram(
+    server: SocketAddr,
+    sent: &[u8],
+    asked: &[u8],
+    record: Record,
+) -> io::Result<Answer> {
     let any: SocketAddr = if server.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
     let socket = UdpSocket::bind(any).await?;
     // Only what this server sends is taken.
     socket.connect(server).await?;
-    socket.send(asked).await?;
-    let mut bytes = vec![0; 4_096];
+    socket.send(sent).await?;
+    let mut bytes = vec![0; LONGEST_ANSWER];
     loop {
         let length = socket.recv(&mut bytes).await?;
         match answer(&bytes[..length], asked, record) {

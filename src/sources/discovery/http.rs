@@ -1,10 +1,29 @@
 //! Lists of targets that HTTP servers give, as Prometheus' `http_sd`.
 
+use std::time::Duration;
+
 use headwater_engine::reading::FaultKind;
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 
 use super::Trouble;
 use super::list::{Group, LONGEST_LIST, Syntax, groups};
 use crate::sources::metrics::fetch::{Address, Fetcher};
+use crate::sources::metrics::{MetricsSpec, MetricsSpecError};
+
+/// How often the list is asked for, in seconds, as Prometheus tells its servers: some keep a list for as long.
+const REFRESH_INTERVAL: HeaderName = HeaderName::from_static("x-prometheus-refresh-interval-seconds");
+
+/// Who asks a server for its list so often.
+pub(super) fn fetcher(
+    address: Address,
+    server: &MetricsSpec,
+    every: Duration,
+) -> Result<Fetcher, MetricsSpecError> {
+    let every = HeaderValue::try_from(every.as_secs_f64().to_string()).ok();
+    let json = HeaderValue::from_static("application/json");
+    let fetcher = Fetcher::new(address, server)?.sending(ACCEPT, json);
+    Ok(every.into_iter().fold(fetcher, |fetcher, every| fetcher.sending(REFRESH_INTERVAL, every)))
+}
 
 /// Asks a server for its list.
 pub(super) async fn list(fetcher: &mut Fetcher) -> Result<Vec<Group>, Trouble> {

@@ -15,6 +15,8 @@ use crate::sources::metrics::fetch::Address;
 const PATH: &str = "__metrics_path__";
 const SCHEME: &str = "__scheme__";
 const PARAMETER: &str = "__param_";
+/// Whom the page of an exporter is about that is asked about many, as a blackbox_exporter is.
+const ASKED_ABOUT: &str = "__param_target";
 const JOB: &str = "job";
 
 /// The longest address of a page, in bytes: servers take no longer ones, and a list may have thousands.
@@ -58,9 +60,11 @@ pub(super) fn page(
     // As the page's own readings name it: hosts have one spelling there.
     let place = Address::parse(url.as_str()).map_or(place, |address| address.host_and_port().to_owned());
     let component = component(naming, &place, labels);
-    let instance =
+    let of_label =
         naming.instance_label.as_ref().and_then(|label| labels.get(label)).map(|value| plain(value));
-    let instance = instance.filter(|value| !value.is_empty());
+    let asked_about = || labels.get(ASKED_ABOUT).map(|address| plain(host_and_path(address)));
+    let instance =
+        of_label.filter(|value| !value.is_empty()).or_else(asked_about).filter(|value| !value.is_empty());
     let subject = component.instance(instance.as_deref().unwrap_or(&place));
     let mut page = naming.page.clone();
     page.component = Some(component);
@@ -86,6 +90,15 @@ fn component(naming: &Naming, place: &str, labels: &BTreeMap<String, String>) ->
         .or_else(|| naming.page.component.clone())
         .or_else(|| of_label(JOB))
         .unwrap_or_else(|| bare_subject(Kind::Service, place))
+}
+
+/// What tells addresses of one kind apart, without what could be a secret.
+fn host_and_path(address: &str) -> &str {
+    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    // A password may hold a '/', and a path an '@': of both the shorter name is the safe one.
+    let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
+    address.trim_end_matches('/')
 }
 
 /// The component that a label's value names: KIND/NAME, or the name of a service.
@@ -143,6 +156,21 @@ mod tests {
             is("service/rank-er@h:443", "h:443", "https://h/probe?module=a+b")
         );
         assert_eq!(told(&naming, "[::1]:9", &[]).1, "[::1]:9");
+    }
+
+    #[test]
+    fn a_page_about_somebody_else_is_called_by_whom_it_is_about() {
+        let mut naming = Naming::default();
+        let about = |naming: &Naming, target: &str| {
+            told(naming, "prober:9115", &[("job", "web"), ("pod", "p-1"), ("__param_target", target)])
+        };
+        let (subject, place, url) = about(&naming, "https://u:s3cret@ranker:8000/ready?token=t");
+        assert_eq!((subject.as_str(), place.as_str()), ("service/web@ranker:8000-ready", "prober:9115"));
+        assert!(url.starts_with("http://prober:9115/metrics?target=https"), "{url}");
+        assert_eq!(about(&naming, "redis://10.0.0.1:6379").0, "service/web@10.0.0.1:6379");
+        assert_eq!(about(&naming, "").0, "service/web@prober:9115");
+        naming.instance_label = Some("pod".to_owned());
+        assert_eq!(about(&naming, "redis://10.0.0.1:6379").0, "service/web@p-1");
     }
 
     #[test]

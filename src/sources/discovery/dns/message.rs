@@ -1,4 +1,5 @@
-//! Messages of DNS (RFC 1035; SRV: RFC 2782), as far as a question for addresses or services needs them.
+//! Messages of DNS (RFC 1035; SRV: RFC 2782; longer answers: RFC 6891; no such record: RFC 2308), as far as a question
+//! for addresses or services needs them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -44,22 +45,47 @@ pub enum Found {
 /// What an answer comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The records of the kind that was asked for.
-    Records(Vec<Found>),
-    /// There is no such name.
-    NoSuchName,
+    /// The records of the kind that was asked for, of which there is at least one.
+    Records {
+        /// What they say.
+        found: Vec<Found>,
+        /// How many of them name no host that could be asked.
+        odd: usize,
+    },
+    /// There is no such name, or it has no such record.
+    NoSuchRecord,
+    /// Neither a record nor the word that there is none, as of a server that knows nothing of the name.
+    Unsaid,
     /// It did not fit and must be asked for over TCP.
     Truncated,
     /// The server cannot say: its code.
     Failed(u8),
 }
 
+impl Answer {
+    /// Whether a server said that it does not understand the question, as old ones say of [`with_longer_answers`].
+    pub(super) fn is_of_an_old_server(&self) -> bool {
+        matches!(self, Self::Failed(FORMAT_ERROR | NOT_IMPLEMENTED))
+    }
+}
+
 const INTERNET: u16 = 1;
 const RECURSION_DESIRED: u16 = 0x0100;
 const IS_RESPONSE: u16 = 0x8000;
 const IS_TRUNCATED: u16 = 0x0200;
+const FORMAT_ERROR: u8 = 1;
 const NO_SUCH_NAME: u8 = 3;
+const NOT_IMPLEMENTED: u8 = 4;
 const HEADER: usize = 12;
+
+/// The kind of record by which a zone says that it is the one that knows.
+const START_OF_AUTHORITY: u16 = 6;
+
+/// What asks for answers that are longer than the 512 bytes of old: a record of the root's (one byte), of kind OPT, whose
+/// class is the longest answer in bytes; no option follows. What is longer than 1232 may be broken up on the way and lost.
+const LONGEST_DATAGRAM: u16 = 1_232;
+const OPT: u16 = 41;
+const ADDITIONAL_COUNT: std::ops::Range<usize> = 10..12;
 
 /// The shortest question, in bytes: a header, a name of one label and what is asked.
 pub(in crate::sources::discovery) const SHORTEST_QUESTION: usize = HEADER + 7;
@@ -91,13 +117,26 @@ pub fn question(id: u16, name: &str, record: Record) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The same question from somebody who takes longer answers.
+pub fn with_longer_answers(question: &[u8]) -> Vec<u8> {
+    let mut bytes = question.to_vec();
+    if let Some(count) = bytes.get_mut(ADDITIONAL_COUNT) {
+        count.copy_from_slice(&1_u16.to_be_bytes());
+    }
+    bytes.push(0);
+    for word in [OPT, LONGEST_DATAGRAM, 0, 0, 0] {
+        bytes.extend(word.to_be_bytes());
+    }
+    bytes
+}
+
 /// Reads the answer to a question; `None` where it is no answer to it, which may be anybody's.
 pub fn answer(bytes: &[u8], question: &[u8], record: Record) -> Option<Answer> {
     let mut reader = Reader { bytes, at: 0 };
     let id = reader.word()?;
     let flags = reader.word()?;
     let counts = [reader.word()?, reader.word()?, reader.word()?, reader.word()?];
-    let [questions, answers, ..] = counts;
+    let [questions, answers, authorities, _] = counts;
     if flags & IS_RESPONSE == 0 || id.to_be_bytes() != question.get(..2)? || questions > 1 {
         return None;
     }
@@ -112,29 +151,39 @@ pub fn answer(bytes: &[u8], question: &[u8], record: Record) -> Option<Answer> {
     }
     let code = (flags & 0x000f) as u8;
     match code {
-        NO_SUCH_NAME => return Some(Answer::NoSuchName),
+        NO_SUCH_NAME => return Some(Answer::NoSuchRecord),
         0 => {}
         code => return Some(Answer::Failed(code)),
     }
     if flags & IS_TRUNCATED != 0 {
         return Some(Answer::Truncated);
     }
-    let mut found = vec![];
+    let (mut found, mut odd, mut none) = (vec![], 0, 0);
     for _ in 0..answers {
         // The owner may be another name, that of an alias; whoever asked recursively wants the end of the chain.
-        reader.skip_name()?;
-        let (kind, class) = (reader.word()?, reader.word()?);
-        reader.skip(4)?;
-        let length = usize::from(reader.word()?);
-        let end = reader.at.checked_add(length).filter(|end| *end <= bytes.len())?;
-        if kind == record.number() && class == INTERNET {
-            found.extend(reader.record(record, length)?);
+        let (kind, length) = reader.head_of_record()?;
+        let end = reader.at + length;
+        if kind == Some(record.number()) {
+            match reader.record(record, length) {
+                Some(Some(one)) => found.push(one),
+                Some(None) => none += 1,
+                None => odd += 1,
+            }
         }
         reader.at = end;
     }
+    if found.is_empty() && odd == 0 {
+        let mut is_said = none > 0;
+        for _ in 0..authorities {
+            let (kind, length) = reader.head_of_record()?;
+            is_said |= kind == Some(START_OF_AUTHORITY);
+            reader.at += length;
+        }
+        return Some(if is_said { Answer::NoSuchRecord } else { Answer::Unsaid });
+    }
     found.sort();
     found.dedup();
-    Some(Answer::Records(found))
+    Some(Answer::Records { found, odd })
 }
 
 struct Reader<'b> {
@@ -164,7 +213,18 @@ impl Reader<'_> {
         Some(*bytes)
     }
 
-    /// What a record of this kind says; nothing where it says that there is no such service.
+    /// The kind of the next record, where it is one of the Internet, and the length of what it says, which follows.
+    fn head_of_record(&mut self) -> Option<(Option<u16>, usize)> {
+        self.skip_name()?;
+        let (kind, class) = (self.word()?, self.word()?);
+        self.skip(4)?;
+        let length = usize::from(self.word()?);
+        self.at.checked_add(length).filter(|end| *end <= self.bytes.len())?;
+        Some(((class == INTERNET).then_some(kind), length))
+    }
+
+    /// What a record of this kind says; `Some(None)` where it says that there is no such service, `None` where it names no
+    /// host that could be asked.
     fn record(&mut self, record: Record, length: usize) -> Option<Option<Found>> {
         Some(match (record, length) {
             (Record::A, 4) => Some(Found::Address(IpAddr::V4(Ipv4Addr::from(self.array::<4>()?)))),
@@ -173,7 +233,11 @@ impl Reader<'_> {
                 self.skip(4)?;
                 let port = self.word()?;
                 let host = self.name()?;
-                (!host.is_empty() && port != 0).then_some(Found::Service(host, port))
+                match (host.is_empty(), port) {
+                    (true, _) => None,
+                    (false, 0) => return None,
+                    (false, port) => Some(Found::Service(host, port)),
+                }
             }
             _ => return None,
         })
@@ -240,6 +304,11 @@ mod tests {
 
     use super::*;
 
+    /// An answer with at least one record.
+    fn records<const N: usize>(found: [Found; N], odd: usize) -> Option<Answer> {
+        Some(Answer::Records { found: found.into(), odd })
+    }
+
     /// An answer to this question with these records, the owner's name pointing back to the question.
     fn answered(question: &[u8], flags: u16, records: &[(u16, &[u8])]) -> Vec<u8> {
         let mut bytes = question.to_vec();
@@ -261,11 +330,11 @@ mod tests {
         let alias = [1, b'x', 0xc0, 12];
         let told = answered(&asked, 0, &[(5, &alias), (1, &[10, 0, 0, 6]), (1, &[10, 0, 0, 5])]);
         let expected = ["10.0.0.5", "10.0.0.6"].map(|text| Found::Address(text.parse().unwrap()));
-        assert_eq!(answer(&told, &asked, Record::A), Some(Answer::Records(expected.to_vec())));
+        assert_eq!(answer(&told, &asked, Record::A), records(expected, 0));
         let asked = question(7, "ranker", Record::Aaaa).unwrap();
         let told = answered(&asked, 0, &[(28, &Ipv6Addr::LOCALHOST.octets())]);
-        let expected = vec![Found::Address("::1".parse().unwrap())];
-        assert_eq!(answer(&told, &asked, Record::Aaaa), Some(Answer::Records(expected)));
+        let expected = [Found::Address("::1".parse().unwrap())];
+        assert_eq!(answer(&told, &asked, Record::Aaaa), records(expected, 0));
     }
 
     #[test]
@@ -275,8 +344,49 @@ mod tests {
         let service = [0, 0, 0, 0, 0x1f, 0x40, 1, b'a', 0xc0, 23];
         let none = [0, 0, 0, 0, 0x1f, 0x40, 0];
         let told = answered(&asked, 0, &[(33, &service), (33, &none)]);
-        let expected = vec![Found::Service("a.ranker".to_owned(), 8_000)];
-        assert_eq!(answer(&told, &asked, Record::Srv), Some(Answer::Records(expected)));
+        let expected = || [Found::Service("a.ranker".to_owned(), 8_000)];
+        assert_eq!(answer(&told, &asked, Record::Srv), records(expected(), 0));
+        let told = answered(&asked, 0, &[(33, &none)]);
+        assert_eq!(answer(&told, &asked, Record::Srv), Some(Answer::NoSuchRecord));
+        // One that nobody could ask costs itself alone.
+        let odd = [0, 0, 0, 0, 0x1f, 0x40, 1, b'@', 0];
+        let no_port = [0, 0, 0, 0, 0, 0, 1, b'a', 0];
+        let told = answered(&asked, 0, &[(33, &odd), (33, &service), (33, &no_port), (33, &[0; 3])]);
+        assert_eq!(answer(&told, &asked, Record::Srv), records(expected(), 3));
+    }
+
+    #[test]
+    fn nothing_is_no_answer_unless_the_zone_says_that_it_is_one() {
+        let asked = question(7, "ranker", Record::A).unwrap();
+        let alias = [1, b'x', 0xc0, 12];
+        for said in [answered(&asked, 0, &[]), answered(&asked, 0, &[(5, &alias)])] {
+            assert_eq!(answer(&said, &asked, Record::A), Some(Answer::Unsaid));
+            let mut with_authority = said.clone();
+            with_authority[8..10].copy_from_slice(&1_u16.to_be_bytes());
+            let start = with_authority.len();
+            with_authority.extend([0xc0, 12, 0, 6, 0, 1, 0, 0, 0, 30, 0, 1, 0]);
+            assert_eq!(answer(&with_authority, &asked, Record::A), Some(Answer::NoSuchRecord));
+            // A referral names servers instead.
+            with_authority[start + 3] = 2;
+            assert_eq!(answer(&with_authority, &asked, Record::A), Some(Answer::Unsaid));
+        }
+    }
+
+    #[test]
+    fn who_takes_longer_answers_says_so_behind_the_same_question() {
+        let asked = question(7, "ranker", Record::A).unwrap();
+        let longer = with_longer_answers(&asked);
+        assert_eq!(longer[..10], asked[..10]);
+        assert_eq!(longer[HEADER..asked.len()], asked[HEADER..]);
+        assert_eq!(longer[10..12], [0, 1]);
+        assert_eq!(longer[asked.len()..], [0, 0, 41, 0x04, 0xd0, 0, 0, 0, 0, 0, 0]);
+        // The answer repeats the question alone.
+        let told = answered(&asked, 0, &[(1, &[10, 0, 0, 5])]);
+        assert_eq!(
+            answer(&told, &asked, Record::A),
+            records([Found::Address("10.0.0.5".parse().unwrap())], 0)
+        );
+        assert!(Answer::Failed(1).is_of_an_old_server() && !Answer::Failed(2).is_of_an_old_server());
     }
 
     #[test]
@@ -293,20 +403,20 @@ mod tests {
         for cut in 0..right.len() {
             assert_eq!(answer(&right[..cut], &asked, Record::A), None, "{cut}");
         }
-        assert_eq!(answer(&answered(&asked, 3, &[]), &asked, Record::A), Some(Answer::NoSuchName));
+        assert_eq!(answer(&answered(&asked, 3, &[]), &asked, Record::A), Some(Answer::NoSuchRecord));
         assert_eq!(answer(&answered(&asked, 2, &[]), &asked, Record::A), Some(Answer::Failed(2)));
         assert_eq!(answer(&answered(&asked, IS_TRUNCATED, &[]), &asked, Record::A), Some(Answer::Truncated));
     }
 
     #[test]
-    fn a_name_that_points_at_itself_or_means_something_in_an_address_is_refused() {
+    fn a_name_that_points_at_itself_or_means_something_in_an_address_is_left_out() {
         let asked = question(9, "ranker", Record::Srv).unwrap();
         let own = (asked.len() + 12 + 6) as u8;
         for host in [&[0xc0, own][..], &[1, b'@', 0], &[0x40, 0], &[3, b'a']] {
             let service = [&[0, 0, 0, 0, 0x1f, 0x40][..], host].concat();
             assert_eq!(
                 answer(&answered(&asked, 0, &[(33, &service)]), &asked, Record::Srv),
-                None,
+                records([], 1),
                 "{host:?}"
             );
         }
