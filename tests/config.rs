@@ -163,6 +163,14 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:3: 'client_key_file' = 'Cargo.toml' needs its certificate: write client_cert_file beside it".to_owned(),
         ),
         (
+            "[[discovery]]\nurl = \"https://10.0.0.5/targets\"\nlist_client_key_file = \"Cargo.toml\"\n",
+            "hw.toml:3: 'list_client_key_file' = 'Cargo.toml' needs its certificate: write list_client_cert_file beside it".to_owned(),
+        ),
+        (
+            "[[probe]]\nurl = \"https://10.0.0.5/\"\nclient_cert_file = \"Cargo.toml\"\n",
+            "hw.toml:3: 'client_cert_file' = 'Cargo.toml' needs its key: write client_key_file beside it".to_owned(),
+        ),
+        (
             &format!("{redis}address_map = {{ \"*\" = \"127.0.0.1:7001\" }}\n"),
             "hw.toml:4: '127.0.0.1:7001' is not a host: write \"*\" = \"HOST\", each announced port is dialled there"
                 .to_owned(),

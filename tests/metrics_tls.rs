@@ -10,6 +10,7 @@ use std::sync::Arc;
 use headwater::sources::Source;
 use headwater::sources::client_certificate::ClientCertificate;
 use headwater::sources::metrics::{MetricsSource, MetricsSpec};
+use headwater::sources::probe::{ProbeKind, ProbeSource, ProbeSpec};
 use headwater_engine::reading::{FaultKind, Reading};
 use headwater_test_support::certificates::Authority as Authorities;
 use headwater_test_support::http::{Server, answer};
@@ -145,6 +146,41 @@ async fn tls_to_a_plain_port_and_plain_to_a_tls_port_name_the_other_scheme() {
     assert!(reading.faults[0].message.as_str().contains("write https://"), "{:?}", reading.faults);
 }
 
+/// In the child: the authority of a file stands beside those of the machine, here one that the test made.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_is_given_takes_nothing_from_those_of_the_machine() {
+    const CHILD: &str = "HEADWATER_TEST_HAS_ONE_AUTHORITY";
+    let Some(folder) = std::env::var_os(CHILD) else {
+        let (of_machine, of_file) = (authority(), authority());
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("machine.pem"), &of_machine.pem).unwrap();
+        std::fs::write(folder.path().join("file.pem"), &of_file.pem).unwrap();
+        let urls = [&of_machine, &of_file]
+            .map(|authority| format!("https://{}/metrics", serve(authority, "127.0.0.1", VALID)));
+        std::fs::write(folder.path().join("urls"), urls.join("\n")).unwrap();
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "an_authority_that_is_given_takes_nothing_from_those_of_the_machine"])
+            .env(CHILD, folder.path())
+            .env("SSL_CERT_FILE", folder.path().join("machine.pem"))
+            .env_remove("SSL_CERT_DIR")
+            .status()
+            .unwrap();
+        assert!(status.success());
+        return;
+    };
+    let folder = Path::new(&folder);
+    let file = folder.join("file.pem");
+    for url in std::fs::read_to_string(folder.join("urls")).unwrap().lines() {
+        let reading = ask(url, Some(&file)).await;
+        assert!(has_page(&reading), "{url}: {:?}", reading.faults);
+        let (subject, about) = ("probe/p".parse().unwrap(), "service/ranker".parse().unwrap());
+        let mut probe = ProbeSpec::new(subject, about, url, ProbeKind::Http);
+        probe.ca_file = Some(file.clone());
+        let reading = ProbeSource::new(&probe).unwrap().ask().await;
+        assert_eq!(reading.faults, [], "{url}");
+    }
+}
+
 /// In the child: plain HTTP works on a host without any authority, and TLS says what is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_without_authorities_can_read_plain_pages() {
@@ -214,6 +250,17 @@ async fn a_server_that_asks_who_we_are_is_shown_our_certificate_and_says_what_is
         message.contains("does not accept our client certificate") && message.contains("headwater.pem"),
         "{message}"
     );
+    let probe = async |client: Option<ClientCertificate>| {
+        let (subject, about) = ("probe/p".parse().unwrap(), "service/ranker".parse().unwrap());
+        let mut probe = ProbeSpec::new(subject, about, &url, ProbeKind::Http);
+        (probe.ca_file, probe.client) = (Some(authority.path("ca.pem")), client);
+        ProbeSource::new(&probe).expect("the spec is right").ask().await
+    };
+    let reading = probe(spec(Some((&authority, "headwater.pem", "headwater.key"))).client).await;
+    assert_eq!(reading.faults, []);
+    let reading = probe(None).await;
+    let message = tls_fault(&reading);
+    assert!(message.contains("wants a client certificate and got none"), "{message}");
     for (cert, key, words) in [
         ("headwater.pem", "other.key", "does not belong to client_cert_file"),
         ("absent.pem", "headwater.key", "cannot read client_cert_file"),

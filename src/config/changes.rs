@@ -6,7 +6,7 @@ use headwater_engine::reading::ChangeKind;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{ChangeWord, ChangesTable};
-use super::http_access::http_access;
+use super::http_access::{HTTP_ACCESS, http_access};
 use super::place::Document;
 use super::resolve::{component_subject, is_plain_name};
 use super::target::metrics_place;
@@ -89,8 +89,7 @@ fn place(table: &ChangesTable, index: &str, folder: &Path, document: &mut Docume
                 return None;
             }
             let mut spec = MetricsSpec::new(url);
-            (spec.bearer, spec.bearer_file, spec.ca_file) =
-                http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
+            http_access(access(table), here, document).enter(&mut spec);
             Some(Place::Server(Box::new(spec)))
         }
         (None, None, None) => {
@@ -106,11 +105,15 @@ fn place(table: &ChangesTable, index: &str, folder: &Path, document: &mut Docume
     }
 }
 
+/// What is written at the keys of [`HTTP_ACCESS`].
+fn access(table: &ChangesTable) -> [&Option<String>; 5] {
+    [&table.bearer_env, &table.bearer_file, &table.ca_file, &table.client_cert_file, &table.client_key_file]
+}
+
 /// The first key that means nothing where these changes are told, with where it would mean something.
 fn of_another(table: &ChangesTable) -> Option<(&'static str, &'static str)> {
-    let of_servers =
-        [("bearer_env", &table.bearer_env), ("bearer_file", &table.bearer_file), ("ca_file", &table.ca_file)];
-    let of_server = of_servers.into_iter().find(|(_, value)| value.is_some() && table.url.is_none());
+    let mut of_servers = HTTP_ACCESS.into_iter().zip(access(table));
+    let of_server = of_servers.find(|(_, value)| value.is_some() && table.url.is_none());
     let of_git = table.branch.is_some() && table.git.is_none();
     of_server.map(|(key, _)| (key, "a url")).or(of_git.then_some(("branch", "git")))
 }
@@ -154,6 +157,7 @@ mod tests {
             ("name = \"a\"\ngit = \"b\"\nbranch = \"--all\"", "c.toml:4: 'branch' = '--all' is not a branch"),
             ("name = \"a\"\nfile = \"b\"\nbranch = \"x\"", "'branch' is for git"),
             ("name = \"a\"\nfile = \"b\"\nbearer_env = \"X\"", "'bearer_env' is for a url"),
+            ("name = \"a\"\nfile = \"b\"\nclient_key_file = \"X\"", "'client_key_file' is for a url"),
             ("name = \"a\"\nurl = \"ftp://x\"", "c.toml:3: 'url' = 'ftp://x' is not an address"),
             (
                 "name = \"a\"\nfile = \"b\"\ncomponent = \"ranker\"",

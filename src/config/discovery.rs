@@ -87,8 +87,14 @@ fn spec(
     }
     page.dialects = dialects(&table.dialects, &["discovery", index, "dialects"], document);
     page.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
-    (page.bearer, page.bearer_file, page.ca_file) =
-        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
+    let access = [
+        &table.bearer_env,
+        &table.bearer_file,
+        &table.ca_file,
+        &table.client_cert_file,
+        &table.client_key_file,
+    ];
+    http_access(access, here, document).enter(&mut page);
     let mut naming = Naming {
         page,
         component_label: table.component_label.clone(),
@@ -172,6 +178,8 @@ fn foreign_key(table: &DiscoveryTable) -> Option<(&'static str, &'static str)> {
         ("list_password_env", table.list_password_env.is_some()),
         ("list_password_file", table.list_password_file.is_some()),
         ("list_ca_file", table.list_ca_file.is_some()),
+        ("list_client_cert_file", table.list_client_cert_file.is_some()),
+        ("list_client_key_file", table.list_client_key_file.is_some()),
     ];
     let of = |owner, keys: &[(&'static str, bool)]| {
         keys.iter().find(|(_, is_there)| *is_there).map(|(key, _)| (owner, *key))
@@ -190,8 +198,14 @@ fn server(
     let here = |key: &'static str| ["discovery", index, of_the_list(key)];
     let mut server = MetricsSpec::new(url);
     server.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
-    (server.bearer, server.bearer_file, server.ca_file) =
-        http_access([&table.list_bearer_env, &table.list_bearer_file, &table.list_ca_file], here, document);
+    let access = [
+        &table.list_bearer_env,
+        &table.list_bearer_file,
+        &table.list_ca_file,
+        &table.list_client_cert_file,
+        &table.list_client_key_file,
+    ];
+    http_access(access, here, document).enter(&mut server);
     let user = [&table.list_username, &table.list_password_env, &table.list_password_file];
     (server.username, server.password) = user_access(user, server.bearer.is_some(), here, document);
     server
@@ -203,6 +217,8 @@ fn of_the_list(key: &'static str) -> &'static str {
         "bearer_env" => "list_bearer_env",
         "bearer_file" => "list_bearer_file",
         "ca_file" => "list_ca_file",
+        "client_cert_file" => "list_client_cert_file",
+        "client_key_file" => "list_client_key_file",
         "username" => "list_username",
         "password_env" => "list_password_env",
         "password_file" => "list_password_file",

@@ -181,6 +181,14 @@ pub(super) struct GraphTable {
     /// Certificates (PEM) that sign the server's, beside the system's.
     #[schemars(example = &"/etc/ssl/jaeger-ca.pem")]
     pub(super) ca_file: Option<String>,
+
+    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
+    #[schemars(example = &"/etc/ssl/headwater.pem")]
+    pub(super) client_cert_file: Option<String>,
+
+    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+    #[schemars(example = &"/etc/ssl/headwater.key")]
+    pub(super) client_key_file: Option<String>,
 }
 
 /// One component.

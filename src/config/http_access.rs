@@ -7,13 +7,37 @@ use secrecy::SecretString;
 use super::place::Document;
 use super::resolve::{readable_file, secret};
 use crate::sources::client_certificate::ClientCertificate;
+use crate::sources::metrics::MetricsSpec;
 
-/// A bearer token, the file it came from, and the file of an authority.
-pub(super) type HttpAccess = (Option<SecretString>, Option<PathBuf>, Option<PathBuf>);
+/// The keys of [`http_access`], in its order.
+pub(super) const HTTP_ACCESS: [&str; 5] =
+    ["bearer_env", "bearer_file", "ca_file", "client_cert_file", "client_key_file"];
 
-/// Reads `bearer_env`, `bearer_file` and `ca_file`, in this order; `here` says where a key stands.
+/// How a server is entered.
+#[derive(Debug, Default)]
+pub(super) struct HttpAccess {
+    /// A bearer token.
+    pub(super) bearer: Option<SecretString>,
+    /// The file that it came from.
+    pub(super) bearer_file: Option<PathBuf>,
+    /// The file of an authority.
+    pub(super) ca_file: Option<PathBuf>,
+    /// What is shown to a server that asks who we are.
+    pub(super) client: Option<ClientCertificate>,
+}
+
+impl HttpAccess {
+    /// Enters a server so.
+    pub(super) fn enter(self, server: &mut MetricsSpec) {
+        let Self { bearer, bearer_file, ca_file, client } = self;
+        (server.bearer, server.bearer_file, server.ca_file, server.client) =
+            (bearer, bearer_file, ca_file, client);
+    }
+}
+
+/// Reads the keys of [`HTTP_ACCESS`]; `here` says where a key stands.
 pub(super) fn http_access<'h>(
-    [bearer_env, bearer_file, ca_file]: [&Option<String>; 3],
+    [bearer_env, bearer_file, ca_file, client_cert_file, client_key_file]: [&Option<String>; 5],
     here: impl Fn(&'static str) -> [&'h str; 3],
     document: &mut Document<'_>,
 ) -> HttpAccess {
@@ -23,7 +47,8 @@ pub(super) fn http_access<'h>(
         document,
     );
     let ca_file = readable_file(ca_file.as_deref(), &here("ca_file"), document);
-    (bearer, bearer_file.as_ref().map(PathBuf::from), ca_file)
+    let client = client_certificate([client_cert_file, client_key_file], here, document);
+    HttpAccess { bearer, bearer_file: bearer_file.as_ref().map(PathBuf::from), ca_file, client }
 }
 
 /// Reads `username`, `password_env` and `password_file`, in this order, which exclude a bearer token; `here` says where a
@@ -58,12 +83,13 @@ pub(super) fn client_certificate<'h>(
     match (cert_file, key_file) {
         (Some(cert_file), Some(key_file)) => Some(ClientCertificate { cert_file, key_file }),
         (Some(_), None) => {
-            document.wrong(&here("client_cert_file"), "needs its key: write client_key_file beside it");
+            let key = here("client_key_file")[2];
+            document.wrong(&here("client_cert_file"), format!("needs its key: write {key} beside it"));
             None
         }
         (None, Some(_)) => {
-            document
-                .wrong(&here("client_key_file"), "needs its certificate: write client_cert_file beside it");
+            let key = here("client_cert_file")[2];
+            document.wrong(&here("client_key_file"), format!("needs its certificate: write {key} beside it"));
             None
         }
         (None, None) => None,

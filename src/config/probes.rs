@@ -5,7 +5,7 @@ use std::time::Duration;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{ProbeTable, ProbeWord};
-use super::http_access::http_access;
+use super::http_access::{HttpAccess, http_access};
 use super::place::Document;
 use super::resolve::{Components, INTERVALS, bare_subject, component_subject, is_plain_name};
 use super::target::metrics_place;
@@ -148,8 +148,15 @@ fn spec(
     spec.is_of_anybody = beside.finds_more && page.is_none() && table.component.is_none();
     spec.status = table.status;
     spec.contains.clone_from(&table.contains);
-    (spec.bearer, spec.bearer_file, spec.ca_file) =
-        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
+    let access = [
+        &table.bearer_env,
+        &table.bearer_file,
+        &table.ca_file,
+        &table.client_cert_file,
+        &table.client_key_file,
+    ];
+    let HttpAccess { bearer, bearer_file, ca_file, client } = http_access(access, here, document);
+    (spec.bearer, spec.bearer_file, spec.ca_file, spec.client) = (bearer, bearer_file, ca_file, client);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
     Some(spec)
 }

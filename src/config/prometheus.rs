@@ -7,7 +7,7 @@ use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
 
 use super::file::PrometheusTable;
-use super::http_access::{client_certificate, http_access, user_access};
+use super::http_access::{http_access, user_access};
 use super::place::Document;
 use super::resolve::{Components, bare_subject};
 use super::selectors::selectors;
@@ -83,9 +83,14 @@ fn spec(
     spec.components = selectors(&table.components, ["prometheus", index], components, document);
     let server = &mut spec.server;
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    (server.bearer, server.bearer_file, server.ca_file) =
-        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
-    server.client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
+    let access = [
+        &table.bearer_env,
+        &table.bearer_file,
+        &table.ca_file,
+        &table.client_cert_file,
+        &table.client_key_file,
+    ];
+    http_access(access, here, document).enter(server);
     let has_bearer = table.bearer_env.is_some() || table.bearer_file.is_some();
     let user = [&table.username, &table.password_env, &table.password_file];
     (server.username, server.password) = user_access(user, has_bearer, here, document);

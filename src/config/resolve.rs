@@ -9,7 +9,7 @@ use headwater_engine::{Kind, RemoteText, Settings, Subject};
 use secrecy::SecretString;
 
 use super::file::{ComponentTable, ConfigFile, MetricsTable, Thresholds};
-use super::http_access::{client_certificate, http_access};
+use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{metrics_place, without_secrets};
 use super::{Config, Import};
@@ -235,9 +235,14 @@ fn metrics_specs(
     }
     spec.dialects = dialects(&table.dialects, &here("dialects"), document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    (spec.bearer, spec.bearer_file, spec.ca_file) =
-        http_access([&table.bearer_env, &table.bearer_file, &table.ca_file], here, document);
-    spec.client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
+    let access = [
+        &table.bearer_env,
+        &table.bearer_file,
+        &table.ca_file,
+        &table.client_cert_file,
+        &table.client_key_file,
+    ];
+    http_access(access, here, document).enter(&mut spec);
     let mut specs = vec![];
     let mut page = |url: &String, path: &[&str]| match metrics_place(url) {
         Ok(place) => {

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 
 use self::exchange::Seen;
 pub use self::stream::{TokenStream, Told, read_stream};
+use super::client_certificate::ClientCertificate;
 use super::directory::Directory;
 use super::metrics::MetricsSpecError;
 use super::metrics::fetch::Address;
@@ -69,8 +70,10 @@ pub struct ProbeSpec {
     pub bearer: Option<SecretString>,
     /// The file that the token came from, read anew each time.
     pub bearer_file: Option<PathBuf>,
-    /// The PEM file of the authority that signed the server's certificate; the system's otherwise.
+    /// The PEM file of the authority that signed the server's certificate, beside the system's.
     pub ca_file: Option<PathBuf>,
+    /// What is shown to a server that asks who we are.
+    pub client: Option<ClientCertificate>,
     /// The proxy that it is asked through.
     pub proxy: Option<ProxySpec>,
 }
@@ -118,6 +121,7 @@ impl ProbeSpec {
             bearer: None,
             bearer_file: None,
             ca_file: None,
+            client: None,
             proxy: None,
         }
     }
@@ -171,7 +175,8 @@ impl ProbeSource {
         let address = Address::of(&spec.url, "/", "write the whole address of the probe as the url")?;
         let tls = match address.is_tls() {
             true => {
-                let trust = TlsSpec { ca_file: spec.ca_file.clone(), ..TlsSpec::default() };
+                let (ca_file, client) = (spec.ca_file.clone(), spec.client.clone());
+                let trust = TlsSpec { ca_file, client, ..TlsSpec::default() };
                 let wrong = |trouble: Trouble| MetricsSpecError::Client(RemoteText::new(&trouble.message));
                 Some(Tls::of(&trust).map_err(wrong)?)
             }
@@ -211,7 +216,7 @@ impl ProbeSource {
         if let ProbeKind::FirstToken(completion) = &self.spec.kind {
             self.tokens += u64::from(completion.most_tokens);
         }
-        exchange::ask(&self.spec, &self.address, bearer, stream, deadline, seen).await
+        exchange::ask(&self.spec, &self.address, bearer, (stream, self.tls.as_ref()), deadline, seen).await
     }
 
     fn told(&self, seen: &Seen, took: Duration, fault: Option<&Fault>, reading: &mut Reading) {

@@ -1,7 +1,8 @@
 //! A TLS handshake that failed, in words: what happened, and what to do.
 
-use std::fmt;
+use std::error::Error;
 use std::path::Path;
+use std::{fmt, io};
 
 use headwater_engine::RemoteText;
 use rustls::{AlertDescription as Alert, CertificateError as Wrong, Error as Tls};
@@ -63,6 +64,21 @@ pub(super) fn explain(peer: &Peer<'_>, error: &Tls) -> Option<String> {
         ),
     };
     Some(message)
+}
+
+/// The first cause of this type; IO errors hide theirs in `get_ref`.
+pub(super) fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let mut next = Some(error);
+    while let Some(current) = next {
+        if let Some(found) = current.downcast_ref() {
+            return Some(found);
+        }
+        next = match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => current.source(),
+        };
+    }
+    None
 }
 
 /// What a server broke off with. What it says of certificates is about ours.

@@ -87,6 +87,14 @@ pub(in crate::config) struct DiscoveryTable {
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
 
+    /// The certificate (PEM) to show to a page that asks for one, with those that lead to its authority.
+    #[schemars(example = &"/etc/ssl/headwater.pem")]
+    pub(in crate::config) client_cert_file: Option<String>,
+
+    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+    #[schemars(example = &"/etc/ssl/headwater.key")]
+    pub(in crate::config) client_key_file: Option<String>,
+
     /// The environment variable that holds a bearer token for the list at url.
     #[schemars(example = &"TARGETS_TOKEN")]
     pub(in crate::config) list_bearer_env: Option<String>,
@@ -110,6 +118,14 @@ pub(in crate::config) struct DiscoveryTable {
     /// Certificates (PEM) that sign that of the list's server, beside the system's.
     #[schemars(example = &"/etc/ssl/targets-ca.pem")]
     pub(in crate::config) list_ca_file: Option<String>,
+
+    /// The certificate (PEM) to show to a list's server that asks for one, with those that lead to its authority.
+    #[schemars(example = &"/etc/ssl/headwater.pem")]
+    pub(in crate::config) list_client_cert_file: Option<String>,
+
+    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+    #[schemars(example = &"/etc/ssl/headwater.key")]
+    pub(in crate::config) list_client_key_file: Option<String>,
 
     /// The SOCKS5 proxy to the pages and to the list at url; "none" where the one for all targets is not for these.
     #[schemars(example = &"none")]

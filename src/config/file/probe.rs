@@ -62,9 +62,17 @@ pub(in crate::config) struct ProbeTable {
     #[schemars(example = &"/run/secrets/ranker")]
     pub(in crate::config) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, instead of the system's.
+    /// Certificates (PEM) that sign the server's, beside the system's.
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
+
+    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
+    #[schemars(example = &"/etc/ssl/headwater.pem")]
+    pub(in crate::config) client_cert_file: Option<String>,
+
+    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+    #[schemars(example = &"/etc/ssl/headwater.key")]
+    pub(in crate::config) client_key_file: Option<String>,
 
     /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
     #[schemars(example = &"none")]

@@ -14,9 +14,10 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::stream::{TokenStream, Told};
-use super::way::Stream;
+use super::way::{self, Stream};
 use super::{Completion, ProbeKind, ProbeSpec, fault};
 use crate::sources::metrics::fetch::{Address, authorization};
+use crate::sources::redis::tls::Tls;
 
 /// Of an answer this much is looked through for words.
 const LOOKED_THROUGH: usize = 64 * 1024;
@@ -52,12 +53,14 @@ pub(super) async fn ask(
     spec: &ProbeSpec,
     address: &Address,
     bearer: Option<&str>,
-    stream: Box<dyn Stream>,
+    (stream, tls): (Box<dyn Stream>, Option<&Tls>),
     deadline: Instant,
     seen: &mut Seen,
 ) -> Result<(), Fault> {
     let request = request(spec, address, bearer)?;
-    let broken = |error: hyper::Error| of_hyper(address, &error);
+    let broken = |error: hyper::Error| {
+        tls.and_then(|tls| way::refused(address, tls, &error)).unwrap_or_else(|| of_hyper(address, &error))
+    };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let _driven = AbortOnDropHandle::new(tokio::spawn(connection));
     let begun = Instant::now();

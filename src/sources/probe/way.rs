@@ -1,5 +1,6 @@
 //! The way to an address, phase by phase: its name, the connection, the handshake.
 
+use std::error::Error;
 use std::io;
 
 use headwater_engine::reading::{Fault, FaultKind};
@@ -13,7 +14,7 @@ use crate::sources::dial::reach;
 use crate::sources::metrics::fetch::Address;
 use crate::sources::proxy::{self, ProxySpec};
 use crate::sources::redis::tls::Tls;
-use crate::sources::tls_words::{self, Certificate, Peer};
+use crate::sources::tls_words::{self, Peer};
 
 /// A connection, secured or not.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -48,7 +49,10 @@ pub(super) async fn open(
             seen.tls = Some(begun.elapsed());
             Ok(Box::new(secured))
         }
-        Ok(Err(error)) => Err(fault(FaultKind::Tls, of_handshake(address, host, &error))),
+        Ok(Err(error)) => Err(refused(address, tls, &error).unwrap_or_else(|| {
+            let message = format!("{address} does not speak TLS: if it serves plain HTTP, write http://");
+            fault(FaultKind::Tls, message)
+        })),
         Err(_) => Err(fault(
             FaultKind::Silent,
             format!("{address} did not finish the TLS handshake in time: does it speak TLS?"),
@@ -111,15 +115,14 @@ fn of_socket(address: &Address, error: &io::Error) -> String {
     }
 }
 
-fn of_handshake(address: &Address, host: &str, error: &io::Error) -> String {
+/// Why whoever speaks TLS broke off, where an error is about that: at the handshake, or behind it as soon as it has seen
+/// whom we are.
+pub(super) fn refused(address: &Address, tls: &Tls, error: &(dyn Error + 'static)) -> Option<Fault> {
     let peer = Peer {
         address,
-        name: host,
+        name: address.url().host_str().unwrap_or_default().trim_matches(['[', ']']),
         name_fix: "write the name that it was made for in the url",
-        certificate: Certificate::None("probe an address that wants none, because probes show none"),
+        certificate: tls.shown(),
     };
-    let cause = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    cause
-        .and_then(|cause| tls_words::explain(&peer, cause))
-        .unwrap_or_else(|| format!("{address} does not speak TLS: if it serves plain HTTP, write http://"))
+    Some(fault(FaultKind::Tls, tls_words::explain(&peer, tls_words::cause::<rustls::Error>(error)?)?))
 }

@@ -68,6 +68,16 @@ impl Tls {
         })
     }
 
+    /// What is shown to them.
+    pub(in crate::sources) fn shown(&self) -> Certificate<'_> {
+        match &self.shows {
+            None => Certificate::None(
+                "set client_cert_file and client_key_file, or --client-cert and --client-key",
+            ),
+            Some(path) => Certificate::Shown(path),
+        }
+    }
+
     /// How a node is spoken to and the name to ask it for. Its certificate may be for its own name or for the other
     /// one; a bare address is told to nobody, so the other one is asked for instead.
     pub(in crate::sources) fn towards(
@@ -101,15 +111,17 @@ pub(super) fn any() -> Option<Tls> {
     Tls::of(&TlsSpec { insecure: true, ..TlsSpec::default() }).ok()
 }
 
+/// The authorities of this machine, and beside them those that a target names.
 fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
     let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let Some(path) = &spec.ca_file else {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         return match roots.is_empty() {
             true => Err(tls_trouble("this machine has no certificate authorities: set ca_file".to_owned())),
             false => Ok(roots),
         };
     };
+    let of_machine = roots.len();
     let shown = path.display();
     let certificates =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(
@@ -120,7 +132,7 @@ fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
             tls_trouble(format!("ca_file '{shown}' holds a certificate that is no CA: {error}"))
         })?;
     }
-    match roots.is_empty() {
+    match roots.len() == of_machine {
         true => Err(tls_trouble(format!("ca_file '{shown}' holds no certificate: give the CA's PEM file"))),
         false => Ok(roots),
     }
@@ -139,12 +151,7 @@ pub(super) fn handshake_trouble(
         address: &dial.named(),
         name: other.as_deref().unwrap_or(name),
         name_fix: "set server_name to a name that it is for, or map the announced address to such a name with address_map",
-        certificate: match &tls.shows {
-            None => Certificate::None(
-                "set client_cert_file and client_key_file, or --client-cert and --client-key",
-            ),
-            Some(path) => Certificate::Shown(path),
-        },
+        certificate: tls.shown(),
     };
     tls_words::explain(&peer, cause).map(tls_trouble)
 }

@@ -8,7 +8,7 @@ use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 
 use super::{Address, fault};
-use crate::sources::tls_words::{self, Certificate, Peer};
+use crate::sources::tls_words::{self, Certificate, Peer, cause};
 
 /// Why no answer came; `shows` is the file of the certificate that we show.
 pub(super) fn of_request(address: &Address, shows: Option<&Path>, error: &reqwest::Error) -> Fault {
@@ -105,8 +105,7 @@ fn of_socket(address: &Address, error: &reqwest::Error) -> (FaultKind, String) {
 }
 
 fn of_tls(address: &Address, shows: Option<&Path>, error: &rustls::Error) -> String {
-    const NONE: &str = "set client_cert_file and client_key_file, or where its table has no such keys, put a proxy \
-                        before it that has one";
+    const NONE: &str = "set client_cert_file and client_key_file, or --client-cert and --client-key";
     let peer = Peer {
         address,
         name: address.url().host_str().unwrap_or(""),
@@ -115,21 +114,6 @@ fn of_tls(address: &Address, shows: Option<&Path>, error: &rustls::Error) -> Str
     };
     tls_words::explain(&peer, error)
         .unwrap_or_else(|| format!("{address} does not speak TLS: if it serves plain HTTP, write http://"))
-}
-
-/// The first cause of this type; IO errors hide theirs in `get_ref`.
-fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(found) = current.downcast_ref() {
-            return Some(found);
-        }
-        next = match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => current.source(),
-        };
-    }
-    None
 }
 
 fn has_words(error: &dyn Error, words: &str) -> bool {
