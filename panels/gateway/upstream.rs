@@ -129,7 +129,12 @@ pub(super) static NUMBERS: &[Number] = &[
     told("active", Unit::Count, "attempts under way", |line| line.active),
     told("pending", Unit::Count, "requests that wait for a connection to it", |line| line.pending),
     told("out", Unit::Count, "members that are taken out", |line| line.out),
-    told("ready", Unit::Ratio, "whether its last readiness check went well", |line| line.ready),
+    told(
+        "ready",
+        Unit::Ratio,
+        "whether its last readiness check went well; of several members the share",
+        |line| line.ready,
+    ),
     told(
         TIMEOUT,
         Unit::Seconds,
@@ -167,7 +172,13 @@ impl Line {
     pub(super) fn why(&self) -> String {
         match self.state() {
             State::Out => format!("{:.0} taken out of rotation", self.out.unwrap_or(0.0)),
-            State::Unready => "its readiness check fails".to_owned(),
+            State::Unready => match self.ready {
+                // An upstream of several members is told of by the share of them that is ready.
+                Some(share) if share > 0.0 => {
+                    format!("{} of its members pass their readiness check", show(share, Unit::Ratio))
+                }
+                _ => "its readiness check fails".to_owned(),
+            },
             State::Failing => {
                 format!("{} of the attempts fail", show(self.error_ratio().unwrap_or(0.0), Unit::Ratio))
             }

@@ -71,6 +71,7 @@ metrics! {
     REDIS_REPLICA_LAG "redis.replication.replica_lag" Gauge Seconds High "seconds since a replica (part = its address) confirmed, as its primary counts: slaveN lag"
     REDIS_REPLICA_BEHIND "redis.replication.replica_behind" Gauge Bytes High "bytes that a replica (part = its address) is behind: master_repl_offset - slaveN offset"
     REDIS_FULL_SYNCS "redis.replication.full_syncs" Counter PerSecond High "copies of the whole data to a replica: sync_full"
+    REDIS_REACHABLE "redis.reachable" Gauge Ratio Low "1 while the node answers whoever asks it for its numbers, as an exporter says: redis_up"
     REDIS_UPTIME "redis.uptime" Gauge Seconds Neither "seconds since start: uptime_in_seconds"
     REDIS_OUR_COMMANDS "redis.observer.commands" Counter PerSecond Neither "commands that Headwater itself sent to this node"
     REDIS_OUR_BYTES "redis.observer.bytes" Counter BytesPerSecond Neither "bytes that Headwater itself exchanged with this node"

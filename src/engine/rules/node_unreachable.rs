@@ -3,7 +3,7 @@
 use super::cluster_views::views;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
-use crate::metric::{REDIS_ANSWER_TIME, REDIS_LOADING, Unit};
+use crate::metric::{REDIS_ANSWER_TIME, REDIS_LOADING, REDIS_REACHABLE, Unit};
 use crate::quantity::{counted, counted_of, show};
 use crate::reading::{ClusterView, FaultKind, NodeHealth};
 use crate::report::{Confidence, Role};
@@ -18,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     doc: "The node refused the connection, or has not answered for 10 s. A late answer is not absence: below \
           10 s the node is shown as late. What the cluster says of the node is told beside it, because its own \
           view comes seconds later and may be rosier than ours. A node that loads its data answers us alone, and counts \
-          as absent. A replica that is down is a suspect at most \
-          while its primary answers. When every target goes at once, none of them is accused: whoever looks is the \
+          as absent. Of a node that only an exporter asks, its page says whether it answers. A replica that is down is a \
+          suspect at most while its primary answers. When every target goes at once, none of them is accused: whoever looks is the \
           first suspect.",
     next: "see whether the process runs and the port answers from a service's host; if it is a primary, watch \
            that its replica takes over",
@@ -44,7 +44,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
     let Some(state) = scene.world.source(node) else {
-        return Judgement::Unknown("not asked yet".to_owned());
+        return by_exporter(scene, node);
     };
     let silent_since = state
         .late_since
@@ -87,6 +87,44 @@ fn judge(scene: &Scene<'_>, node: &Subject, limits: &Limits<'_>) -> Judgement {
     let breach = if state.last_data.is_some() { breach.dated(since) } else { breach.certain() };
     let breach = breach.with_rival(&RULE.rivals[0]);
     if primary { breach.judged() } else { breach.at_most(Confidence::Low).judged() }
+}
+
+/// A node that nobody but an exporter asks: its page says whether the node answers it.
+fn by_exporter(scene: &Scene<'_>, node: &Subject) -> Judgement {
+    let Some(seen) = scene.latest(node, REDIS_REACHABLE) else {
+        return Judgement::Unknown(match scene.world.is_exported(node) {
+            true => scene.missing(node),
+            false => "not asked yet".to_owned(),
+        });
+    };
+    if seen.value > 0.5 {
+        return match scene.latest(node, REDIS_ANSWER_TIME) {
+            Some(answers) if is_loading(scene, node) => loading(scene, node, answers),
+            _ => Judgement::Clear("answers its exporter".to_owned()),
+        };
+    }
+    // Several at once are rather the exporter's own trouble.
+    let nodes = scene.world.shards(&node.component_of()).iter().flat_map(|shard| &shard.nodes);
+    let mut others = nodes.map(|row| &row.subject).filter(|other| *other != node).take(COUNTED).peekable();
+    let is_alone = others.peek().is_none();
+    if !is_alone
+        && !others.any(|other| scene.latest(other, REDIS_REACHABLE).is_some_and(|seen| seen.value > 0.5))
+    {
+        return Judgement::Unknown("no node answers the exporters: their own way may be broken".to_owned());
+    }
+    let breach = Breach::new(
+        "does not answer its exporter, whose page is all that we see of it".to_owned(),
+        format!("{} unreachable", node.address().unwrap_or("node")),
+        2.0,
+        vec![evidence(REDIS_REACHABLE, seen, Some(1.0), None)],
+    )
+    .with_rival(&RULE.rivals[0]);
+    let shard = node.parent().unwrap_or_else(|| node.clone());
+    if scene.primary(&shard) == Some(node) {
+        breach.judged()
+    } else {
+        breach.at_most(Confidence::Low).judged()
+    }
 }
 
 fn is_loading(scene: &Scene<'_>, node: &Subject) -> bool {
@@ -145,5 +183,62 @@ fn by_shape(health: Option<NodeHealth>) -> &'static str {
         Some(NodeHealth::Failed) => ", and the cluster says it has failed",
         Some(NodeHealth::Suspected) => ", and the cluster suspects it",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::Engine;
+    use crate::metric::{REDIS_ANSWER_TIME, REDIS_REACHABLE};
+    use crate::reading::{Event, ExportedNode, Input, Reading, Value};
+    use crate::settings::{Baselines, Settings};
+    use crate::snapshot::Snapshot;
+    use crate::subject::Subject;
+    use crate::text::RemoteText;
+    use crate::time::Moment;
+
+    /// What exporters say for six seconds, of which the nodes that are `down` answer theirs for three.
+    fn told(down: &[&str]) -> std::sync::Arc<Snapshot> {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        for second in 0..6 {
+            for (address, follows) in [("a:1", None), ("b:1", Some("a:1")), ("c:1", None)] {
+                let node: Subject = format!("redis/f@{address}").parse().unwrap();
+                let mut reading = Reading::new(node.clone(), Moment(second * 1_000));
+                let is_up = second < 3 || !down.contains(&address);
+                reading.sample(&node, REDIS_REACHABLE, Value::Gauge(f64::from(u8::from(is_up))));
+                if is_up {
+                    reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(0.001));
+                    let follows = follows.map(RemoteText::new);
+                    let primary = follows.is_none();
+                    reading.events.push(Event::Exported(ExportedNode {
+                        node,
+                        primary,
+                        port: Some(1),
+                        follows,
+                    }));
+                }
+                engine.take(&Input::Reading(reading));
+            }
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        engine.snapshot().unwrap()
+    }
+
+    /// What the rule says of each node.
+    fn states(down: &[&str]) -> Vec<(String, &'static str)> {
+        let snapshot = told(down);
+        let rows = snapshot.rules.iter().filter(|row| row.rule == super::RULE.id);
+        rows.map(|row| (row.subject.to_string(), row.state)).collect()
+    }
+
+    #[test]
+    fn a_node_that_does_not_answer_its_exporter_is_unreachable_unless_none_does() {
+        let of = |down: &[&str]| states(down).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+        let nodes: Vec<String> = states(&[]).into_iter().map(|(node, _)| node).collect();
+        assert_eq!(nodes, ["redis/f#0@a:1", "redis/f#0@b:1", "redis/f#1@c:1"]);
+        assert_eq!(of(&[]), ["clear"; 3]);
+        assert_eq!(of(&["a:1"]), ["firing", "clear", "clear"]);
+        assert_eq!(of(&["c:1"]), ["clear", "clear", "firing"]);
+        assert_eq!(of(&["a:1", "b:1", "c:1"]), ["unknown"; 3]);
     }
 }

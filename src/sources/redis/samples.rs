@@ -61,7 +61,9 @@ pub(super) fn add_samples(reading: &mut Reading, node: &Subject, info: &Info<'_>
         add(reading, node, *metric, info.number(field).map(Value::Counter));
     }
     for (metric, field, factor) in GAUGES {
-        add(reading, node, *metric, info.number(field).map(|value| Value::Gauge(value * factor)));
+        // None of these can be negative: -1 says that there is no such moment, as of a replica without a link.
+        let value = info.number(field).filter(|value| *value >= 0.0);
+        add(reading, node, *metric, value.map(|value| Value::Gauge(value * factor)));
     }
     add(reading, node, metric::REDIS_CPU, main_thread_seconds(info).map(Value::Counter));
     let process = info.sum("used_cpu_user", "used_cpu_sys");
