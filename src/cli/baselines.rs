@@ -66,7 +66,7 @@ impl Saved {
 }
 
 /// A moment as an argument: how long ago, a time of the day in UTC of which the latest is meant, or a date.
-fn begin(text: &str) -> Result<Moment, String> {
+pub(super) fn begin(text: &str) -> Result<Moment, String> {
     begin_before(text, now())
 }
 

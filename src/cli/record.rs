@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use headwater_engine::Baselines;
+use headwater_engine::{Baselines, Moment};
 use headwater_panels::Status;
 
+use super::baselines::begin;
 use super::output::{Failure, print, say};
 use super::target::TargetArgs;
 use super::tui::{LeadArgs, ScreenArgs, end};
@@ -30,6 +31,11 @@ pub(super) struct RecordArgs {
 
     #[command(flatten)]
     targets: TargetArgs,
+
+    /// When the incident began: '20min' ago, 14:06 or 14:06:55 in UTC, or a date as in RFC 3339. What a [[prometheus]]
+    /// remembers of before is recorded as healthy; without it, what is older than an hour
+    #[arg(long, value_name = "TIME", value_parser = begin)]
+    since: Option<Moment>,
 
     /// How long to record; without it until ctrl-c
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
@@ -67,7 +73,8 @@ impl ReplayArgs {
 }
 
 pub(super) async fn record(args: RecordArgs) -> Result<u8, Failure> {
-    let config = args.targets.resolve()?;
+    let mut config = args.targets.resolve()?;
+    config.since = args.since;
     let header = Header::new(config.settings.clone(), Baselines::default());
     let recorder = Recorder::create(&args.file, &header)?;
     let mut app = App::start(&config, Baselines::default(), Some(recorder))?;
