@@ -9,9 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use headwater::sources::Outlet;
+use headwater::sources::prometheus::{Memory, PrometheusSpec, spawn_prometheus};
+use headwater_engine::Settings;
+use headwater_engine::reading::{Event, Reading};
+use headwater_test_support::Running;
 use headwater_test_support::http::{Server, answer};
-use headwater_test_support::{Running, free_port};
 use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// How long a real server may take to start and to know its past.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -76,7 +82,7 @@ fn scrapes(folder: &Path, page: &Server) -> String {
     file.display().to_string()
 }
 
-fn prometheus(folder: &Path, page: &Server, port: u16) -> Running {
+fn prometheus(folder: &Path, page: &Server) -> (Running, u16) {
     let mut text = String::new();
     let mut samples = past(&page.address.to_string());
     samples.sort_by(|one, other| (one.0, one.3).cmp(&(other.0, other.3)));
@@ -97,25 +103,23 @@ fn prometheus(folder: &Path, page: &Server, port: u16) -> Running {
         .output()
         .expect("promtool comes with prometheus");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    Running::start(
-        "prometheus",
-        &[
+    Running::listening("prometheus", |port| {
+        vec![
             format!("--config.file={}", scrapes(folder, page)),
             format!("--storage.tsdb.path={}", data.display()),
             format!("--web.listen-address=127.0.0.1:{port}"),
-        ],
-    )
+        ]
+    })
 }
 
-fn victoria_metrics(folder: &Path, page: &Server, port: u16) -> Running {
-    let server = Running::start(
-        "victoria-metrics",
-        &[
+fn victoria_metrics(folder: &Path, page: &Server) -> (Running, u16) {
+    let (server, port) = Running::listening("victoria-metrics", |port| {
+        vec![
             format!("-promscrape.config={}", scrapes(folder, page)),
             format!("-storageDataPath={}", folder.join("data").display()),
             format!("-httpListenAddr=127.0.0.1:{port}"),
-        ],
-    );
+        ]
+    });
     let mut text = String::new();
     for (name, labels, value, at) in past(&page.address.to_string()) {
         let _ = writeln!(text, "{name}{{{labels}}} {value} {at}000");
@@ -134,7 +138,7 @@ fn victoria_metrics(folder: &Path, page: &Server, port: u16) -> Running {
             Ok(said)
         });
         if answered.is_ok_and(|said| said.starts_with("HTTP/1.1 204")) {
-            return server;
+            return (server, port);
         }
         assert!(Instant::now() < deadline, "VictoriaMetrics takes no samples");
     }
@@ -167,9 +171,9 @@ fn triage_with_history(port: u16, arguments: &[&str]) -> Value {
     }
 }
 
-fn holds_its_past_against_it(start: impl Fn(&Path, &Server, u16) -> Running) {
-    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), slow_page(), free_port());
-    let _server = start(folder.path(), &page, port);
+fn holds_its_past_against_it(start: impl Fn(&Path, &Server) -> (Running, u16)) {
+    let (folder, page) = (tempfile::tempdir().expect("a folder can be made"), slow_page());
+    let (_server, port) = start(folder.path(), &page);
     for arguments in [&["--since", "21min"][..], &[][..]] {
         let report = triage_with_history(port, arguments);
         let symptom = &report["symptom"];
@@ -201,8 +205,8 @@ fn a_real_victoria_metrics_remembers_what_was_usual_before_the_incident() {
 
 #[test]
 fn a_past_that_was_as_bad_is_no_healthy_one() {
-    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), slow_page(), free_port());
-    let _server = prometheus(folder.path(), &page, port);
+    let (folder, page) = (tempfile::tempdir().expect("a folder can be made"), slow_page());
+    let (_server, port) = prometheus(folder.path(), &page);
     // Somebody errs: the incident did not begin now.
     let report = triage_with_history(port, &["--since", "1s"]);
     assert_eq!(report["symptom"]["subject"], "service/ranker", "{report:#}");
@@ -271,6 +275,129 @@ fn one_target_is_asked_for_once_with_its_labels_and_a_past_can_be_left_alone() {
     let (server, asked) = noting("{}");
     triage_of(&server, "history = false\n");
     assert!(!asked.lock().expect("nobody panics with it").iter().any(|path| path.contains("query_range")));
+}
+
+/// A server of targets that come one after another, which is too busy for the first questions for their past.
+struct Growing {
+    server: Server,
+    instances: Arc<Mutex<Vec<&'static str>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Growing {
+    fn start(refusals: &'static [&'static str]) -> Self {
+        let instances: Arc<Mutex<Vec<&'static str>>> = Arc::new(Mutex::new(vec!["h:1"]));
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (there, notes) = (Arc::clone(&instances), Arc::clone(&asked));
+        let server = Server::by_path(move |path| {
+            let there = there.lock().expect("nobody panics with it").clone();
+            let now = headwater::sources::now().0 as f64 / 1_000.0;
+            if path.contains("query=time") {
+                return answer("200 OK", "application/json", &CLOCK.replace('0', &format!("{now:.3}")));
+            }
+            if path.starts_with("/api/v1/query?") {
+                return matrix(&there, &[now - 1.0]);
+            }
+            if !path.contains("query_range") {
+                return answer("404 Not Found", "text/plain", "");
+            }
+            let mut notes = notes.lock().expect("nobody panics with it");
+            notes.push(path.replace("%3A", ":"));
+            if let Some(refusal) = refusals.get(notes.len() - 1) {
+                return answer(refusal, "text/plain", "");
+            }
+            let number = |name: &str| path.split(name).nth(1)?.split('&').next()?.parse::<f64>().ok();
+            let [start, end, step] =
+                ["start=", "end=", "step="].map(|name| number(name).expect("it is asked for"));
+            let steps = ((end - start) / step) as u32;
+            let moments: Vec<f64> = (0..=steps).map(|index| start + f64::from(index) * step).collect();
+            // Whatever it is asked for, each target is told apart by what it is called.
+            matrix(&there, &moments)
+        });
+        Self { server, instances, asked }
+    }
+}
+
+/// A queue of 3 at each of these targets at these moments.
+fn matrix(instances: &[&str], moments: &[f64]) -> String {
+    let values: Vec<String> = moments.iter().map(|at| format!("[{at:.3},\"3\"]")).collect();
+    let values = values.join(",");
+    let series: Vec<String> = instances
+        .iter()
+        .map(|instance| {
+            format!(
+                r#"{{"metric":{{"__name__":"queue_depth","job":"j","instance":"{instance}"}},"values":[{values}]}}"#
+            )
+        })
+        .collect();
+    let series = series.join(",");
+    let body = format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{series}]}}}}"#);
+    answer("200 OK", "application/json", &body)
+}
+
+/// The subjects of the next past that is told.
+async fn next_past(readings: &mut mpsc::Receiver<Reading>) -> Vec<String> {
+    let told = async {
+        loop {
+            let reading = readings.recv().await.expect("the source goes on");
+            for event in reading.events {
+                match event {
+                    Event::History(history) => {
+                        return history.rows.iter().map(|row| row.subject.to_string()).collect();
+                    }
+                    Event::Unavailable { why, .. } => panic!("{why}"),
+                    _ => {}
+                }
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("a past is told")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_server_is_asked_again_and_who_comes_later_has_a_past_too() {
+    let growing = Growing::start(&["503 Service Unavailable", "429 Too Many Requests"]);
+    let mut spec = PrometheusSpec::new(&growing.server.url(""));
+    spec.interval = Duration::from_millis(100);
+    let mut memory = Memory::new(&Settings::default(), None);
+    memory.again_after = Duration::ZERO;
+    let (send, mut readings) = mpsc::channel(64);
+    let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+    spawn_prometheus(&spec, memory, outlet.clone()).expect("the spec is right");
+    assert_eq!(next_past(&mut readings).await, ["queue/j@h:1"]);
+    let asked = || growing.asked.lock().expect("nobody panics with it").clone();
+    assert!(asked().len() == 3 && asked().iter().all(|path| path.contains("h:1")), "{:?}", asked());
+    growing.instances.lock().expect("nobody panics with it").push("h:2");
+    assert_eq!(next_past(&mut readings).await, ["queue/j@h:2"]);
+    assert!(asked().len() == 4 && asked()[3].contains("h:2"), "{:?}", asked());
+    outlet.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_patience_helps_against_is_asked_once() {
+    let growing = Growing::start(&["400 Bad Request"; 9]);
+    let mut spec = PrometheusSpec::new(&growing.server.url(""));
+    spec.interval = Duration::from_millis(100);
+    let (send, mut readings) = mpsc::channel(64);
+    let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+    spawn_prometheus(&spec, Memory::new(&Settings::default(), None), outlet.clone())
+        .expect("the spec is right");
+    let said = async {
+        loop {
+            let reading = readings.recv().await.expect("the source goes on");
+            let why = reading.events.into_iter().find_map(|event| match event {
+                Event::Unavailable { why, .. } => Some(why),
+                _ => None,
+            });
+            if let Some(why) = why {
+                return why;
+            }
+        }
+    };
+    let why = tokio::time::timeout(PATIENCE, said).await.expect("it is said");
+    assert!(why.as_str().contains("400"), "{why}");
+    assert_eq!(growing.asked.lock().expect("nobody panics with it").len(), 1);
+    outlet.stop.cancel();
 }
 
 #[test]

@@ -1,13 +1,26 @@
 //! Puts one question to a server, and gives its answer or the reason why there is none.
 
+use std::time::Duration;
+
 use headwater_engine::RemoteText;
 use headwater_engine::reading::{Fault, FaultKind};
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
 
 use super::PrometheusSpec;
 use super::answer::{Told, read};
+use crate::sources::backoff;
 use crate::sources::metrics::MetricsSpecError;
 use crate::sources::metrics::fetch::{Address, Fetcher};
+
+/// The pause before a question that could wait is put for the second time; it doubles from there.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How often a question that could wait is put.
+const MOST_TRIES: u32 = 6;
+
+/// What passes: a server that is busy (429, 503), too slow, or just being started anew.
+const PASSES: &[FaultKind] = &[FaultKind::Busy, FaultKind::Silent, FaultKind::Unreachable];
 
 /// Who puts questions to one server, one at a time.
 #[derive(Debug)]
@@ -53,6 +66,30 @@ impl Asker {
         let read = tokio::task::spawn_blocking(move || read::<T>(&page.bytes)).await;
         read.unwrap_or_else(|error| Err(format!("cannot be read ({error})")))
             .map_err(|what| self.malformed(&what))
+    }
+
+    /// Asks a question that could wait: a server that is too busy for it is asked again, later each time, until the
+    /// deadline.
+    pub(super) async fn query_patiently<T: DeserializeOwned + Send + 'static>(
+        &mut self,
+        path: &str,
+        parameters: &[(&str, &str)],
+        deadline: Instant,
+    ) -> Result<Told<T>, Fault> {
+        let mut failures = 0;
+        loop {
+            let fault = match self.query(path, parameters).await {
+                Ok(told) => return Ok(told),
+                Err(fault) => fault,
+            };
+            failures += 1;
+            let pause = backoff(FIRST_PAUSE, failures);
+            let is_over = failures >= MOST_TRIES || Instant::now() + pause >= deadline;
+            if is_over || !PASSES.contains(&fault.kind) {
+                return Err(fault);
+            }
+            sleep(pause).await;
+        }
     }
 
     /// What a page of metrics is told to do about an answer that is too long is not what helps here.

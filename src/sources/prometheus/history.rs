@@ -1,9 +1,9 @@
 //! What a server remembers of healthy times: scrapes from before the incident, read by the same dialects, and what was
 //! usual in them.
 //!
-//! It is asked target by target, one question at a time and never for more than half of the time. An hour is looked at
-//! in steps of a minute; where that shows too little, because a target is new or its server remembers little, as many
-//! scrapes as an hour has minutes.
+//! It is asked target by target, one question at a time and never for more than half of the time; a server that is busy is
+//! asked again later. An hour is looked at in steps of a minute; where that shows too little, because a target is new or
+//! its server remembers little, as many scrapes as an hour has minutes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::PrometheusSpec;
 use super::answer::{Queried, Series};
 use super::asker::Asker;
 use super::instance::{Clock, Instance, InstanceKey, Named, Remembered};
+use super::looking_back::{AGAIN_AFTER, Known};
 use super::page::Types;
 use crate::config::prometheus::server_subject;
 use crate::sources::metrics::fetch::Address;
@@ -35,6 +36,9 @@ const STEP: Duration = Duration::from_secs(60);
 const MOST_TARGETS: usize = 200;
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
+/// How long one look may take, pauses for a busy server among it.
+const LONGEST_LOOK: Duration = Duration::from_secs(600);
+
 /// The store in which the scrapes of one component are looked at, in bytes.
 const STORE: usize = 32 * 1024 * 1024;
 
@@ -48,42 +52,59 @@ pub struct Memory {
     pub settings: Arc<Settings>,
     /// The end of the span that is taken for healthy.
     pub before: Moment,
+    /// How soon after a look at it the next one may begin, for targets that came later or that it could not be told of.
+    pub again_after: Duration,
 }
 
 impl Memory {
     /// The past before an incident that began at this moment, else before the last hour.
     pub fn new(settings: &Settings, since: Option<Moment>) -> Self {
         let before = since.unwrap_or_else(|| now() - SPAN_ENDS_BEFORE);
-        Self { settings: Arc::new(settings.clone()), before }
+        Self { settings: Arc::new(settings.clone()), before, again_after: AGAIN_AFTER }
     }
 }
 
 /// After so many components of which the past could not be read no other is asked for.
 const MOST_TROUBLES: usize = 3;
 
-/// Asks for the past of these targets and tells what was usual, component by component; then what could not be told.
+/// Asks for the past of these targets and tells what was usual, component by component; then what could not be told. Gives
+/// what is known then, with what was `known` before.
 pub(super) async fn remember(
     spec: &PrometheusSpec,
     memory: Memory,
     targets: Vec<Remembered>,
-    types: Types,
-    clock: Clock,
+    (types, clock): (Types, Clock),
+    mut known: Known,
     outlet: &Outlet,
-) {
-    let Ok(asker) = Asker::new(spec) else { return };
+) -> Known {
+    let Ok(asker) = Asker::new(spec) else { return known };
     let source = server_subject(asker.address().host_and_port());
-    let mut looking = Looking { spec, memory, asker, types: Arc::new(types), clock };
-    let (by_component, left_out) = shares(targets);
-    let (mut told, mut troubles) = (0, vec![]);
+    let deadline = Instant::now() + LONGEST_LOOK;
+    let mut looking = Looking { spec, memory, asker, types: Arc::new(types), clock, deadline };
+    let by_component = by_component(targets);
+    let keys = |targets: &[Remembered]| targets.iter().map(|target| target.key.clone()).collect::<Vec<_>>();
+    let all: BTreeMap<Subject, Vec<InstanceKey>> =
+        by_component.iter().map(|(component, targets)| (component.clone(), keys(targets))).collect();
+    let (by_component, left_out) = shares(by_component);
+    known.left_out += left_out;
+    let mut troubles = vec![];
     for (component, targets) in by_component {
         match looking.component(&component, targets).await {
-            Ok(history) if history.rows.is_empty() => {}
-            Ok(history) => {
-                told += history.rows.len();
+            Ok(mut history) => {
+                if known.components.contains(&component) {
+                    // What was usual of all instances together is known, and of some of them would be something else.
+                    history.rows.retain(|row| row.subject.address().is_some());
+                }
+                known.has_told |= !history.rows.is_empty();
+                known.targets.extend(all.get(&component).into_iter().flatten().cloned());
+                known.components.insert(component);
+                if history.rows.is_empty() {
+                    continue;
+                }
                 let mut reading = Reading::new(source.clone(), now());
                 reading.events.push(Event::History(history));
                 if outlet.readings.send(reading).await.is_err() {
-                    return;
+                    return known;
                 }
             }
             Err(why) => troubles.push(why),
@@ -95,28 +116,42 @@ pub(super) async fn remember(
     }
     let to = looking.memory.before;
     let why = match troubles.into_iter().next() {
-        Some(why) => why,
-        None if told == 0 => format!(
+        Some(why) => Some(why),
+        None if !known.has_told => Some(format!(
             "it remembers too little of what was before {} UTC; '--since' says when the incident began",
             to.clock()
-        ),
-        None if left_out > 0 => {
-            format!("{left_out} targets were left out: {MOST_TARGETS} are asked for at most")
+        )),
+        None if known.left_out > 0 => {
+            let count = known.left_out;
+            Some(format!("{count} targets were left out: {MOST_TARGETS} are asked for at most"))
         }
-        None => return,
+        None => None,
+    };
+    let what = RemoteText::new(WHAT);
+    let event = match (std::mem::replace(&mut known.is_lacking, why.is_some()), why) {
+        (_, Some(why)) => Event::Unavailable { what, why: RemoteText::new(&why) },
+        (true, None) => Event::Available { what },
+        (false, None) => return known,
     };
     let mut reading = Reading::new(source, now());
-    reading.events.push(Event::Unavailable { what: RemoteText::new(WHAT), why: RemoteText::new(&why) });
+    reading.events.push(event);
     // A loop that has ended needs no word of it.
     let _ = outlet.readings.send(reading).await;
+    known
 }
 
-/// The targets by component, as many of each as its share of what may be asked for, and how many were left out.
-fn shares(targets: Vec<Remembered>) -> (BTreeMap<Subject, Vec<Remembered>>, usize) {
+fn by_component(targets: Vec<Remembered>) -> BTreeMap<Subject, Vec<Remembered>> {
     let mut by_component: BTreeMap<Subject, Vec<Remembered>> = BTreeMap::new();
     for target in targets {
         by_component.entry(target.component.clone()).or_default().push(target);
     }
+    by_component
+}
+
+/// Of each component as many targets as its share of what may be asked for, and how many were left out.
+fn shares(
+    mut by_component: BTreeMap<Subject, Vec<Remembered>>,
+) -> (BTreeMap<Subject, Vec<Remembered>>, usize) {
     let (mut free, mut left_out) = (MOST_TARGETS, 0);
     let mut waiting = by_component.len();
     let mut smallest_first: Vec<_> = by_component.values_mut().collect();
@@ -138,6 +173,8 @@ struct Looking<'a> {
     asker: Asker,
     types: Arc<Types>,
     clock: Clock,
+    /// When it gives up.
+    deadline: Instant,
 }
 
 /// The past of one target: its series between two moments, with how far their samples are apart.
@@ -201,12 +238,13 @@ impl Looking<'_> {
         let told = if scrapes {
             let query = format!("{select}[{}ms]", to.since(from).as_millis());
             let time = format!("{end:.3}");
-            self.asker.query::<Queried>("api/v1/query", &[("query", &query), ("time", &time)]).await?
+            let parameters = [("query", query.as_str()), ("time", &time)];
+            self.asker.query_patiently::<Queried>("api/v1/query", &parameters, self.deadline).await?
         } else {
             let (start, end, step) =
                 (format!("{start:.3}"), format!("{end:.3}"), format!("{:.3}", step.as_secs_f64()));
             let parameters = [("query", select.as_str()), ("start", &start), ("end", &end), ("step", &step)];
-            self.asker.query::<Queried>("api/v1/query_range", &parameters).await?
+            self.asker.query_patiently::<Queried>("api/v1/query_range", &parameters, self.deadline).await?
         };
         match told.data {
             Queried::Matrix(series) => Ok(series

@@ -10,8 +10,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::answer::{BuildInfo, Families, Queried, Series, Told};
 use super::asker::Asker;
-use super::history::{Memory, remember};
+use super::history::Memory;
 use super::instance::{Clock, Instance, InstanceKey, Named};
+use super::looking_back::{LooksBack, Server};
 use super::page::{NAME, Types};
 use super::{MOST_INSTANCES, PrometheusSpec};
 use crate::config::prometheus::server_subject;
@@ -78,9 +79,9 @@ impl PrometheusSource {
     }
 
     /// Asks again and again; while the server gives nothing, less often. What it remembers of healthy times is asked for
-    /// once its targets are known, beside the rest.
+    /// as its targets become known, beside the rest.
     pub(super) async fn run(&mut self, memory: Option<Memory>, outlet: &Outlet) {
-        let (interval, mut memory) = (self.spec.interval, memory);
+        let (interval, mut looks_back) = (self.spec.interval, memory.map(LooksBack::new));
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut failures = 0;
@@ -89,8 +90,10 @@ impl PrometheusSource {
             let readings = self.ask().await;
             let failed = readings.first().is_some_and(|own| !own.faults.is_empty());
             failures = if failed { failures + 1 } else { 0 };
-            if let Some(memory) = memory.take_if(|_| !failed && !self.instances.is_empty()) {
-                self.look_back(memory, outlet);
+            if let Some(looks_back) = looks_back.as_mut().filter(|_| !failed) {
+                let targets = self.instances.iter().map(|(key, instance)| instance.remembered(key)).collect();
+                let server = Server { spec: &self.spec, types: &self.types, clock: self.clock, outlet };
+                looks_back.go_on(targets, server).await;
             }
             for reading in readings {
                 if outlet.readings.send(reading).await.is_err() {
@@ -101,20 +104,6 @@ impl PrometheusSource {
                 ticks.reset_after(backoff(interval, failures));
             }
         }
-    }
-
-    /// Begins to ask for what was usual before the incident, of the targets that are known.
-    fn look_back(&self, memory: Memory, outlet: &Outlet) {
-        let targets = self.instances.iter().map(|(key, instance)| instance.remembered(key)).collect();
-        let (spec, types, clock, outlet) =
-            (self.spec.clone(), self.types.clone(), self.clock, outlet.clone());
-        tokio::spawn(async move {
-            let stop = outlet.stop.clone();
-            tokio::select! {
-                () = stop.cancelled() => {}
-                () = remember(&spec, memory, targets, types, clock, &outlet) => {}
-            }
-        });
     }
 
     /// Asks once: the first reading is about the server, the others about its targets, a target's oldest first. When the
