@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use headwater::lab::scenario::{Scenario, Variant};
 use headwater::lab::{self, HotKeys, Lab, LabOptions};
-use headwater_test_support::{Running, free_port};
+use headwater_test_support::Running;
 use serde_json::Value;
 
 /// How long after the fault the second triage begins.
@@ -27,11 +27,9 @@ struct Watched {
 
 impl Watched {
     fn start(lab: &Lab, folder: &Path) -> Self {
-        let (exporter_port, port) = (free_port(), free_port());
-        let exporter = Running::start(
-            "prometheus-redis-exporter",
-            &["-redis.addr=".to_owned(), format!("-web.listen-address=127.0.0.1:{exporter_port}")],
-        );
+        let (exporter, exporter_port) = Running::listening("prometheus-redis-exporter", |port| {
+            vec!["-redis.addr=".to_owned(), format!("-web.listen-address=127.0.0.1:{port}")]
+        });
         let own = lab.config_toml();
         let mut jobs = "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\nscrape_configs:\n".to_owned();
         let mut components = vec![];
@@ -64,14 +62,13 @@ impl Watched {
         components.push("\"redis/features\" = { job = \"redis-features\" }".to_owned());
         let scrapes = folder.join("prometheus.yml");
         std::fs::write(&scrapes, jobs).expect("a new folder can be written");
-        let prometheus = Running::start(
-            "prometheus",
-            &[
+        let (prometheus, port) = Running::listening("prometheus", |port| {
+            vec![
                 format!("--config.file={}", scrapes.display()),
                 format!("--storage.tsdb.path={}", folder.join("data").display()),
                 format!("--web.listen-address=127.0.0.1:{port}"),
-            ],
-        );
+            ]
+        });
         let declared = own.find("[[component]]").expect("the lab declares its components");
         let config = folder.join("prometheus.toml");
         let text = format!(

@@ -87,9 +87,9 @@ async fn reads_what_a_real_server_scraped(
     product: &str,
     arguments: impl Fn(&Path, &str, u16) -> Vec<String>,
 ) {
-    let (folder, page, port) = (tempfile::tempdir().expect("a folder can be made"), page(), free_port());
+    let (folder, page) = (tempfile::tempdir().expect("a folder can be made"), page());
     let file = scrapes(folder.path(), &page);
-    let _server = Running::start(binary, &arguments(folder.path(), &file, port));
+    let (_server, port) = Running::listening(binary, |port| arguments(folder.path(), &file, port));
     let mut spec = PrometheusSpec::new(&format!("http://127.0.0.1:{port}"));
     let labels = [("zone".to_owned(), "a".to_owned())].into();
     spec.components
