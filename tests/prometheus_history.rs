@@ -272,6 +272,22 @@ fn one_target_is_asked_for_once_with_its_labels_and_a_past_can_be_left_alone() {
     assert!(decoded.contains(r#"{zone="x",job="a\"b",instance="h:1"}"#), "{decoded}");
     assert!(decoded.contains("step=60"), "{decoded}");
 
+    let (server, asked) = noting(r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#);
+    let recording = tempfile::tempdir().expect("a folder can be made");
+    let recorded = Command::new(env!("CARGO_BIN_EXE_headwater"))
+        .args(["record", "--for", "3s", "--since", "2h"])
+        .arg(recording.path().join("past.rec"))
+        .arg(format!("prom+{}", server.url("")))
+        .output()
+        .expect("the binary runs");
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    let asked = asked.lock().expect("nobody panics with it");
+    let end =
+        asked.iter().find_map(|path| path.split("&end=").nth(1)?.split('&').next()?.parse::<f64>().ok());
+    let ago = headwater::sources::now().0 as f64 / 1_000.0 - end.expect("its past is asked for");
+    assert!((7_200.0..7_300.0).contains(&ago), "{ago} s ago");
+    drop(asked);
+
     let (server, asked) = noting("{}");
     triage_of(&server, "history = false\n");
     assert!(!asked.lock().expect("nobody panics with it").iter().any(|path| path.contains("query_range")));
@@ -341,12 +357,9 @@ async fn next_past(readings: &mut mpsc::Receiver<Reading>) -> Vec<String> {
         loop {
             let reading = readings.recv().await.expect("the source goes on");
             for event in reading.events {
-                match event {
-                    Event::History(history) => {
-                        return history.rows.iter().map(|row| row.subject.to_string()).collect();
-                    }
-                    Event::Unavailable { why, .. } => panic!("{why}"),
-                    _ => {}
+                assert!(!matches!(event, Event::Unavailable { .. }), "{event:?}");
+                if let Event::History(history) = event {
+                    return history.rows.iter().map(|row| row.subject.to_string()).collect();
                 }
             }
         }

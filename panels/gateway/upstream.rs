@@ -135,12 +135,7 @@ pub(super) static NUMBERS: &[Number] = &[
         "whether its last readiness check went well; of several members the share",
         |line| line.ready,
     ),
-    told(
-        TIMEOUT,
-        Unit::Seconds,
-        "how long the gateway waits for it, declared or told",
-        |line| line.timeout,
-    ),
+    told(TIMEOUT, Unit::Seconds, "how long the gateway waits for it, declared or told", |line| line.timeout),
 ];
 
 impl Row for Line {

@@ -155,7 +155,7 @@ impl DiscoverySource {
         let is_as_before =
             self.named.as_ref().is_some_and(|(groups, at)| *groups == named.groups && *at == beside);
         let targets = match &self.told {
-            Some(told) if is_as_before => told.targets.clone(),
+            Some(told) if is_as_before && self.tasks.count() == told.targets.len() => told.targets.clone(),
             _ => {
                 let of = Pages { naming: &self.naming, directory: &self.directory, finder: &self.subject };
                 let (pages, left_out) = of.of(&named.groups);

@@ -32,6 +32,11 @@ impl Tasks {
         Self { interval, outlet, running: BTreeMap::new() }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.running.len()
+    }
+
     /// Ends the tasks of those that are not among these pages, or have another address there.
     pub(super) async fn end_all_but(&mut self, pages: &BTreeMap<Target, MetricsSpec>) {
         let is_as_before = |target: &Target, running: &Running| {
@@ -58,7 +63,7 @@ impl Tasks {
             let stop = self.outlet.stop.child_token();
             let outlet = Outlet { readings: self.outlet.readings.clone(), stop: stop.clone() };
             let url = page.url.clone();
-            // What could go wrong was tried with a page that all are made like.
+            // What could go wrong was tried with a page that all are made like, and is tried again at the next look.
             if let Ok(task) = spawn_metrics(page, self.interval, outlet) {
                 self.running.insert(target, Running { url, stop, task });
             }

@@ -137,6 +137,7 @@ impl Fetcher {
 
     async fn request(&self) -> Result<Page, Fault> {
         let address = &self.address;
+        let begun = Instant::now();
         let _passing = match &self.kept {
             Some(_) => None,
             None => match timeout(LONGEST_WAIT, Sockets::own().pass_one()).await {
@@ -144,7 +145,9 @@ impl Fetcher {
                 Err(_) => return Err(too_many_open(address)),
             },
         };
-        let mut request = self.client.get(address.url().clone()).headers(self.headers.clone());
+        let left = LONGEST_WAIT.saturating_sub(begun.elapsed());
+        let request = self.client.get(address.url().clone()).headers(self.headers.clone());
+        let mut request = request.timeout(left);
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         } else if let Some((user, password)) = &self.user {
