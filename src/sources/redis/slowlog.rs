@@ -6,7 +6,7 @@ mod watch;
 use redis::Value;
 
 use super::reply::{bytes, integer, items, text};
-pub use entry::{Entry, OUR_CLIENT_NAME, mark_repeated};
+pub use entry::{Entry, OUR_CLIENT_NAME, mark_repeated, primary_port};
 pub(super) use watch::SlowLog;
 
 /// How many entries are asked for normally.
@@ -59,6 +59,8 @@ pub struct Progress {
     lost: u64,
     /// Whether the last look brought more than a normal one can: then the next one is deep at once.
     in_storm: bool,
+    /// Where the primary that this node follows listens, by the last look that told.
+    primary_port: Option<String>,
 }
 
 /// What one look at the slow log brought.

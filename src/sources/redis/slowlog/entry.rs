@@ -32,13 +32,17 @@ pub struct Entry {
 /// Marks the entries that a replica got over the link to its primary, whose deletions of expired keys come this way too:
 /// nobody asked the replica for them. The link is the one client that comes from the port on which the primary listens;
 /// its host may be known by another name than its address.
-pub fn mark_repeated(entries: &mut [Entry], info: &Info<'_>) {
-    let port = info.text("master_port").filter(|_| info.text("role") == Some("slave"));
-    let Some(port) = port.filter(|port| !port.is_empty()) else { return };
-    let ending = format!(":{port}");
+pub fn mark_repeated(entries: &mut [Entry], primary_port: &str) {
+    let ending = format!(":{primary_port}");
     for entry in entries {
         entry.is_repeated = entry.address.ends_with(ending.as_bytes());
     }
+}
+
+/// The port on which the primary of a replica listens, as the replica's INFO says.
+pub fn primary_port<'a>(info: &Info<'a>) -> Option<&'a str> {
+    let port = info.text("master_port").filter(|_| info.text("role") == Some("slave"));
+    port.filter(|port| !port.is_empty())
 }
 
 impl Entry {
@@ -259,7 +263,9 @@ mod tests {
         let addresses = ["10.0.0.1:6379", "[::1]:6379", "10.0.0.7:46379", "10.0.0.7:63790", ""];
         let marked = |info: &str| -> Vec<bool> {
             let mut entries = addresses.map(from);
-            mark_repeated(&mut entries, &Info::parse(info));
+            if let Some(port) = primary_port(&Info::parse(info)) {
+                mark_repeated(&mut entries, port);
+            }
             entries.iter().map(Entry::is_excluded).collect()
         };
         let replica = "role:slave\r\nmaster_host:cache-0.local\r\nmaster_port:6379\r\n";

@@ -5,7 +5,9 @@ use std::time::Duration;
 use headwater_engine::metric;
 use headwater_engine::reading::{Event, Value};
 
-use super::{FULL_DEPTH, Fresh, Progress, SLOWER_THAN, mark_repeated, read_slowlog, read_threshold};
+use super::{
+    FULL_DEPTH, Fresh, Progress, SLOWER_THAN, mark_repeated, primary_port, read_slowlog, read_threshold,
+};
 use crate::sources::redis::allowed::Command;
 use crate::sources::redis::look::{Look, Seldom};
 use crate::sources::redis::trouble::Trouble;
@@ -30,7 +32,13 @@ impl Progress {
         loop {
             let Some(reply) = look.ask(what, command(depth)).await? else { return Ok(None) };
             let mut entries = read_slowlog(&reply).unwrap_or_default();
-            mark_repeated(&mut entries, look.info);
+            // Of a calm node not every look tells whom it follows.
+            if look.info.text("role").is_some() {
+                self.primary_port = primary_port(look.info).map(str::to_owned);
+            }
+            if let Some(port) = &self.primary_port {
+                mark_repeated(&mut entries, port);
+            }
             if !self.leaves_gap(&entries, depth) {
                 return Ok(Some(self.take(entries)));
             }
