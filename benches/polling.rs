@@ -25,8 +25,10 @@ use tokio_util::sync::CancellationToken;
 /// Looks of ours and scrapes that are counted, one a second; enough for everything that is asked every ten seconds to come often.
 const LOOKS: usize = 40;
 
-/// What the traffic of a server that serves consists of; neither we nor the exporter send it.
+/// What the traffic of a server that serves consists of, and what its replicas say to it; neither we nor the exporter
+/// send them.
 const SERVED: &str = "get";
+const REPLICATED: &str = "replconf";
 
 /// The pause between two commands of that traffic: some hundred a second, far below what the server can do.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -119,7 +121,9 @@ impl Spent {
     fn between(before: &Counts, after: &Counts, counting: f64, looks: usize) -> Self {
         let looks = looks as f64;
         let mut commands = BTreeMap::new();
-        for (command, (calls, usec)) in after.iter().filter(|(command, _)| *command != SERVED) {
+        for (command, (calls, usec)) in
+            after.iter().filter(|(command, _)| ![SERVED, REPLICATED].contains(&command.as_str()))
+        {
             let (calls_before, usec_before) = before.get(command).copied().unwrap_or_default();
             let (mut calls, mut usec) = (calls - calls_before, usec - usec_before);
             if command == "info" {

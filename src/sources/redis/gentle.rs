@@ -43,7 +43,7 @@ pub(super) enum Extent {
     All,
     /// Not the statistics of commands: they are many, and the node has enough to do.
     WithoutCommands,
-    /// Neither those nor saving, replication, errors, keys and memory.
+    /// Neither those nor clients, saving, replication, errors, keys and memory.
     Least,
 }
 
