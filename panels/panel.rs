@@ -184,6 +184,8 @@ pub enum Effect {
     CancelScan(Subject),
     /// Searches a shard for hot keys, after its cost was shown and agreed to.
     Search(Subject, KeyMethod),
+    /// Times kernels once on a GPU of this machine, or on the one that is there.
+    TimeKernels(Option<Subject>),
     /// Draws the whole screen anew.
     Redraw,
     /// Takes the mouse, or gives it back.

@@ -7,6 +7,7 @@
 
 mod awaited;
 pub mod hot_search;
+mod kernel_times;
 pub mod scan_progress;
 pub mod suspension;
 pub mod told;
@@ -27,6 +28,7 @@ use awaited::Awaited;
 use crate::config::Config;
 use crate::recording::{Recorder, RecordingError};
 use crate::sources::calls::spawn_imports;
+use crate::sources::canary::{CanarySpec, Turn, spawn_canary};
 use crate::sources::changes::spawn_changes;
 use crate::sources::directory::Directory;
 use crate::sources::discovery::spawn_discovery;
@@ -67,6 +69,8 @@ pub struct App {
     recording_error: Option<RecordingError>,
     outlet: Outlet,
     redis: Vec<(Subject, RedisTarget)>,
+    canary: CanarySpec,
+    turn: Turn,
     /// Targets that have given nothing yet.
     awaited: Awaited,
     tasks: Vec<JoinHandle<()>>,
@@ -134,6 +138,8 @@ impl App {
                 return Err(error);
             }
         }
+        let turn = Turn::default();
+        tasks.extend(config.canary.iter().map(|spec| spawn_canary(spec, &turn, outlet.clone())));
         tasks.extend(spawn_logs(&config.logs, &directory, &outlet));
         let redis = config
             .redis
@@ -158,6 +164,8 @@ impl App {
             recording_error: None,
             outlet,
             redis,
+            canary: config.canary.clone().unwrap_or_else(CanarySpec::usual),
+            turn,
             awaited: Awaited::new(awaited),
             tasks,
         })

@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod baselines;
+mod bench;
 mod cases;
 mod config;
 mod consent;
@@ -105,6 +106,15 @@ enum Command {
     ///
     /// Exit codes: 0 listed or explained, 64 wrong arguments or a file that holds no metrics, 69 the address does not answer.
     Dialects(dialects::DialectsArgs),
+    /// Time known kernels on this machine's GPU or CPU, and compare with an earlier run
+    ///
+    /// Launches, memory bandwidth, a matrix product, embedding look-ups and copies to and from the device, in a process of
+    /// its own. Exit codes: 0 measured, 64 wrong arguments, 69 the device cannot be used, is better left alone, or computes
+    /// wrongly.
+    Bench(bench::BenchArgs),
+    /// The process that measures
+    #[command(hide = true)]
+    BenchChild(bench::BenchChildArgs),
     /// List the rules with what they watch and their thresholds
     Rules(rules::RulesArgs),
     /// Explain one rule
@@ -193,6 +203,8 @@ fn run(cli: Cli, started: Instant) -> Result<u8, Failure> {
         Command::Doctor(args) => in_runtime(doctor::run(args)),
         Command::Dialects(args) => in_runtime(dialects::run(args)),
         Command::Rank(args) => rank::run(&args),
+        Command::Bench(args) => in_runtime(bench::run(args)),
+        Command::BenchChild(args) => Ok(bench::child(&args)),
         Command::Rules(args) => rules::rules(&args),
         Command::Explain(args) => rules::explain(&args),
         Command::Runbook(command) => runbook::run(command),

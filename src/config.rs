@@ -3,6 +3,7 @@
 //! It comes from one TOML file or from bare targets on the command line; secrets come from the environment or
 //! from files and are never printed.
 
+mod canary;
 mod changes;
 mod discovery;
 mod example;
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 
 use headwater_engine::{Moment, Settings};
 
+use crate::sources::canary::CanarySpec;
 use crate::sources::changes::ChangesSpec;
 use crate::sources::discovery::DiscoverySpec;
 use crate::sources::logs::LogSpec;
@@ -41,7 +43,7 @@ use crate::sources::redis::RedisSpec;
 pub use example::{example, schema};
 pub use imports::{Import, Place};
 pub use inferred::{TargetOptions, from_targets};
-pub(crate) use location::config_folder;
+pub(crate) use location::{config_folder, plain_file_name};
 pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
 pub(crate) use place::{Document, bytes_of, nearest, text_of, unknown_name};
@@ -69,6 +71,8 @@ pub struct Config {
     pub logs: Vec<LogSpec>,
     /// Prometheus servers.
     pub prometheus: Vec<PrometheusSpec>,
+    /// Our own kernels, timed every now and then; off unless the configuration says so.
+    pub canary: Option<CanarySpec>,
     /// Imports of who calls whom. A broken file is one of them: it stops nothing.
     pub imports: Vec<Import>,
     /// Sources of changes.

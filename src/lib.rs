@@ -4,6 +4,7 @@
 //! engine, and what the engine says is reported.
 
 pub mod app;
+pub mod bench;
 pub mod cli;
 pub mod config;
 pub mod imports;

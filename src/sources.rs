@@ -5,6 +5,7 @@
 //! late and still waited for, and jittered, capped backoff while the target gives nothing.
 
 pub mod calls;
+pub mod canary;
 pub mod changes;
 pub mod client_certificate;
 mod dial;

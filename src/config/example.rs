@@ -37,21 +37,25 @@ fn push_keys(text: &mut String, root: &Value, object: &Value, path: &str) {
         let _ = writeln!(text, "{usual}{key} = {}", inline(value));
     }
     for (key, property) in properties {
-        let Some(table) = table_of(root, property) else { continue };
+        let Some((table, is_list)) = table_of(root, property) else { continue };
         text.push('\n');
         push_comment(text, "", property["description"].as_str().unwrap_or_default());
         let keys = table["properties"].as_object().unwrap_or(&empty);
         let is_usual = keys.values().any(|key| key["x-usual"] == Value::Bool(true));
         let usual = if is_usual { "" } else { "# " };
-        let _ = writeln!(text, "{usual}[[{path}{key}]]");
+        let (open, close) = if is_list { ("[[", "]]") } else { ("[", "]") };
+        let _ = writeln!(text, "{usual}{open}{path}{key}{close}");
         push_keys(text, root, table, path);
     }
 }
 
-/// The schema of the tables that a property lists, when it lists tables.
-fn table_of<'a>(root: &'a Value, property: &'a Value) -> Option<&'a Value> {
-    let reference = property["items"]["$ref"].as_str()?;
-    root.pointer(reference.strip_prefix('#')?)
+/// The schema of the table that a property is, or of the tables that it lists, and whether it lists them.
+fn table_of<'a>(root: &'a Value, property: &'a Value) -> Option<(&'a Value, bool)> {
+    let listed = property["items"]["$ref"].as_str();
+    // One that may be absent is said to be a table or nothing.
+    let reference = listed.or_else(|| property["anyOf"][0]["$ref"].as_str())?;
+    let table = root.pointer(reference.strip_prefix('#')?)?;
+    table["properties"].is_object().then_some((table, listed.is_some()))
 }
 
 fn push_comment(text: &mut String, indent: &str, comment: &str) {
@@ -94,6 +98,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         prometheus: file.prometheus.clone(),
         graph: file.graph.clone(),
         changes: file.changes.clone(),
+        canary: file.canary.clone(),
         component: settings
             .components
             .iter()
@@ -132,7 +137,7 @@ mod tests {
         let all: String = example()
             .lines()
             .map(|line| {
-                let is_toml = |rest: &&str| rest.contains(" = ") || rest.starts_with("[[");
+                let is_toml = |rest: &&str| rest.contains(" = ") || rest.starts_with('[');
                 line.strip_prefix("# ").filter(is_toml).unwrap_or(line).to_owned() + "\n"
             })
             .collect();

@@ -3,6 +3,7 @@
 //!
 //! `x-usual` marks the keys that the example shows in use; the others appear there commented out.
 
+mod canary;
 mod changes;
 mod discovery;
 mod log;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::symptom::SymptomTable;
 use super::value::{Size, Span};
+pub(super) use canary::{BackendWord, CanaryTable};
 pub(super) use changes::{ChangeWord, ChangesTable};
 pub(super) use discovery::{DiscoveryTable, RecordWord, SchemeWord};
 pub(super) use log::{LogFormat, LogTable};
@@ -89,6 +91,11 @@ pub(super) struct ConfigFile {
     /// Where it is told what people changed: deploys, settings, flags, commits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) changes: Vec<ChangesTable>,
+
+    /// Our own small kernels, timed every now and then on the machine that Headwater runs on, in a process of their own
+    /// and not while memory is short or the device is busy. Off without this table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) canary: Option<CanaryTable>,
 
     /// Thresholds that differ from a rule's default; 'headwater rules' lists rules and thresholds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

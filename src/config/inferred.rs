@@ -162,6 +162,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         probes: vec![],
         logs: vec![],
         prometheus,
+        canary: None,
         imports: vec![],
         changes: vec![],
         file,

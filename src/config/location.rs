@@ -25,12 +25,17 @@ pub fn state_folder() -> Option<PathBuf> {
 /// Where healthy values of a deployment are kept between runs: `$XDG_STATE_HOME/headwater/baselines/NAME.json`.
 /// `None` without a home directory.
 pub(super) fn baselines_file(name: &str) -> Option<PathBuf> {
+    Some(state_folder()?.join("baselines").join(format!("{}.json", plain_file_name(name))))
+}
+
+/// A name as that of a file: letters, digits, `-`, `_` and `.`, at most a hundred, none hidden.
+pub(crate) fn plain_file_name(name: &str) -> String {
     let file: String = name
         .chars()
         .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
         .take(100)
         .collect();
-    Some(state_folder()?.join("baselines").join(format!("{}.json", file.trim_start_matches('.'))))
+    file.trim_start_matches('.').to_owned()
 }
 
 /// A short word for these targets, the same in any order, in any run and by any version: FNV-1a of 64 bits.

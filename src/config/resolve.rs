@@ -103,7 +103,8 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let has_own = !file.probe.is_empty()
         || !file.log.is_empty()
         || !file.prometheus.is_empty()
-        || !file.discovery.is_empty();
+        || !file.discovery.is_empty()
+        || file.canary.is_some();
     if file.redis.is_empty() && file.metrics.is_empty() && file.graph.is_empty() && !has_own {
         document.complain(
             &[],
@@ -115,6 +116,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
     let mut changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
     super::reach::send_through(proxy.as_ref(), &mut imports, &mut changes);
+    let canary = super::canary::resolve(file.canary.as_ref(), &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     let pages = metrics.iter().filter_map(|spec: &MetricsSpec| spec.component.as_ref());
@@ -125,6 +127,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         .chain(changes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every()) }))
         .chain(logs.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(LOOKS_EVERY) }))
         .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
+        .chain(canary.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .chain(prometheus.iter().filter_map(super::prometheus::teller))
         .chain(
             discoveries.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }),
@@ -160,6 +163,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         probes,
         logs,
         prometheus,
+        canary,
         imports,
         changes,
         since: None,

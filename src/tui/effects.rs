@@ -54,6 +54,7 @@ impl<F: Face> Run<F> {
                 self.keep_allowed(ActKind::Search { shard: shard.clone(), method });
                 self.ordered(Order::Search(shard, method));
             }
+            Effect::TimeKernels(gpu) => self.ordered(Order::TimeKernels(gpu)),
             Effect::Play(play) => self.ordered(Order::Play(play)),
         }
         None

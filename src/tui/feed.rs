@@ -70,6 +70,8 @@ pub enum Order {
     CancelScan(Subject),
     /// Searches a shard for hot keys in this way.
     Search(Subject, KeyMethod),
+    /// Times kernels once on a GPU of this machine, or on the one that is there.
+    TimeKernels(Option<Subject>),
     /// Ends the searches that slow a server, before nobody listens to it for a while.
     EndSearches,
     /// Steers a replay.

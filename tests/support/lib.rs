@@ -13,6 +13,7 @@ mod running;
 mod server;
 pub mod socks;
 pub mod stand_in;
+mod stub_cuda;
 mod stub_nvml;
 pub mod terminal;
 
@@ -25,6 +26,7 @@ pub use release::ServerRelease;
 pub use running::{Running, free_port};
 pub use server::Server;
 pub use stand_in::StandIn;
+pub use stub_cuda::StubCuda;
 pub use stub_nvml::{NvmlRelease, StubNvml};
 
 /// How long a condition may take to come true on a machine that is busy with other tests.

@@ -8,11 +8,13 @@ use headwater_engine::reading::{HotSearch, KeyMethod, Scan, ScanState};
 use headwater_engine::{Snapshot, Subject, quantity};
 
 use headwater_panels::Status;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::{Feed, Learned, Order, Outlet};
 use crate::app::hot_search::search_line;
 use crate::app::scan_progress::scan_line;
 use crate::app::{App, Step};
+use crate::bench::plan::USUAL_BUDGET;
 use crate::sources::redis::{ScanBudget, ScanHandle, SearchBudget};
 
 /// How long searches may take to end what they have begun at a server.
@@ -22,8 +24,16 @@ const ENDING: Duration = Duration::from_secs(1);
 pub fn live(app: App, status: Status) -> Feed {
     let waiting_for = app.awaited();
     Feed::start(Status { waiting_for, ..status }, |outlet| {
-        Live { app, outlet, scans: BTreeMap::new(), searches: BTreeMap::new() }.run()
+        Live { app, outlet, scans: BTreeMap::new(), searches: BTreeMap::new(), timing: None }.run()
     })
+}
+
+/// The end of what is under way; `None` at once while nothing is.
+async fn ended<T>(task: &mut Option<JoinHandle<T>>) -> Option<Result<T, JoinError>> {
+    match task {
+        Some(task) => Some(task.await),
+        None => None,
+    }
 }
 
 struct Live {
@@ -33,6 +43,8 @@ struct Live {
     scans: BTreeMap<Subject, ScanHandle>,
     /// The searches for hot keys that were ordered and have not ended.
     searches: BTreeMap<(Subject, KeyMethod), ScanHandle>,
+    /// The timing of kernels that was ordered and has not ended.
+    timing: Option<JoinHandle<(String, bool)>>,
 }
 
 impl Live {
@@ -48,6 +60,12 @@ impl Live {
                     }
                     Some(order) => self.take(order),
                 },
+                Some(ended) = ended(&mut self.timing) => {
+                    self.timing = None;
+                    if let Ok((line, is_bad)) = ended {
+                        self.outlet.say(line, is_bad);
+                    }
+                }
                 step = self.app.step() => self.after(step),
             }
         }
@@ -71,9 +89,22 @@ impl Live {
                 all => all.iter().for_each(|(_, handle)| handle.cancel.cancel()),
             },
             Order::Search(shard, method) => self.search(shard, method),
+            Order::TimeKernels(gpu) => self.time_kernels(gpu.as_ref()),
             Order::Play(_) => self.outlet.say("what happens now cannot be played faster or again", false),
             // The loop ends with the one, and waits for the other.
             Order::Stop | Order::EndSearches => {}
+        }
+    }
+
+    fn time_kernels(&mut self, gpu: Option<&Subject>) {
+        match self.app.time_kernels(gpu) {
+            Ok(timing) => {
+                let budget = quantity::show(USUAL_BUDGET.as_secs_f64(), Unit::Seconds);
+                let line = format!("timing kernels for at most {budget}, in a process of their own");
+                self.outlet.say(line, false);
+                self.timing = Some(timing);
+            }
+            Err(why) => self.outlet.say(why, true),
         }
     }
 

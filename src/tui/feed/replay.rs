@@ -92,6 +92,9 @@ impl Replay {
             Order::Scan(_) | Order::PauseScan(_) | Order::CancelScan(_) | Order::Search(..) => {
                 self.outlet.say("a recording cannot be asked anything new: no scan", false);
             }
+            Order::TimeKernels(_) => {
+                self.outlet.say("a recording cannot be asked anything new: no kernels are timed", false);
+            }
             Order::Play(Play::Pause) if self.is_over => {
                 self.outlet
                     .say("the recording ends here: go back first, and it is played on from there", false);

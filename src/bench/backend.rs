@@ -1,0 +1,98 @@
+//! What a device must be able to do to be measured.
+
+use std::time::Duration;
+
+use super::kernel::KernelId;
+use super::report::{Conditions, DeviceState};
+
+/// A device that kernels can be prepared on.
+pub(super) trait Backend {
+    /// Takes the memory that a kernel needs and fills it.
+    fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble>;
+
+    /// Clocks, temperature, throttling and load now.
+    fn state(&self) -> DeviceState;
+}
+
+/// One kernel, ready to run.
+pub(super) trait Runnable {
+    /// What one run works through, in the unit of the kernel's [`super::kernel::Work`].
+    fn work(&self) -> f64 {
+        0.0
+    }
+
+    /// Runs it so many times and waits for the end; how long that took, by the device's own clock where it has one.
+    fn run(&mut self, times: u32) -> Result<Duration, Trouble>;
+
+    /// Compares what the last run left with what the CPU computes.
+    fn check(&mut self) -> Result<(), Trouble>;
+}
+
+/// Why a kernel has no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// This device does not have it; the others can still be timed.
+    NotHere(String),
+    /// Its result is not what it must be.
+    Wrong(String),
+    /// The device does no more.
+    Failed(String),
+}
+
+/// What is known of a device once it is open.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    pub(super) device: String,
+    pub(super) index: u32,
+    pub(super) driver: Option<String>,
+    /// All but the time spent and the state afterwards.
+    pub(super) conditions: Conditions,
+    pub(super) notes: Vec<String>,
+}
+
+/// The memory to work on unless told otherwise: 64 MiB, or four times the cache where that is more, because what fits into
+/// a cache measures the cache; at most `largest`.
+pub(super) fn set_bytes(cache: Option<u64>, largest: u64) -> u64 {
+    const USUAL: u64 = 64 * 1024 * 1024;
+    cache
+        .map_or(USUAL, |cache| (cache.saturating_mul(4)).next_power_of_two())
+        .clamp(USUAL, largest.max(USUAL))
+}
+
+/// The first value that differs from what it must be, in words.
+pub(super) fn compare(
+    found: impl Iterator<Item = f32>,
+    expected: impl Iterator<Item = f32>,
+    tolerance: f32,
+) -> Result<(), Trouble> {
+    for (place, (found, expected)) in found.zip(expected).enumerate() {
+        // Not a number is no value within any tolerance.
+        let is_right = (found - expected).abs() <= tolerance * expected.abs().max(1.0);
+        if !is_right {
+            return Err(Trouble::Wrong(format!("value {place} is {found} instead of {expected}")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_set_is_larger_than_the_cache_and_bounded() {
+        const MIB: u64 = 1024 * 1024;
+        assert_eq!(set_bytes(None, 1024 * MIB), 64 * MIB);
+        assert_eq!(set_bytes(Some(4 * MIB), 1024 * MIB), 64 * MIB);
+        assert_eq!(set_bytes(Some(50 * MIB), 1024 * MIB), 256 * MIB);
+        assert_eq!(set_bytes(Some(126 * MIB), 256 * MIB), 256 * MIB);
+    }
+
+    #[test]
+    fn a_wrong_value_and_one_that_is_no_number_are_told() {
+        let compared = |found: &[f32]| compare(found.iter().copied(), [1.0, 2.0].into_iter(), 1e-6);
+        assert_eq!(compared(&[1.0, 2.0]), Ok(()));
+        assert_eq!(compared(&[1.0, 3.0]), Err(Trouble::Wrong("value 1 is 3 instead of 2".to_owned())));
+        assert!(compared(&[f32::NAN, 2.0]).is_err());
+    }
+}

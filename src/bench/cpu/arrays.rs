@@ -1,0 +1,225 @@
+//! Passes over large arrays: copy, triad, reduction, and rows of a table in no order.
+
+use std::time::{Duration, Instant};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::bench::backend::{Runnable, Trouble, compare};
+use crate::bench::inputs::{DIMENSION, LOOKUPS, SCALAR, row_of, table_value, value};
+
+/// Floats that one thread works on at a time: small enough to share the work evenly.
+const CHUNK: usize = 64 * 1024;
+
+/// `to = from`.
+pub fn copy(from: &[f32], to: &mut [f32]) {
+    to.par_chunks_mut(CHUNK).zip(from.par_chunks(CHUNK)).for_each(|(to, from)| to.copy_from_slice(from));
+}
+
+/// `sums = first + scalar * second`.
+pub fn triad(first: &[f32], second: &[f32], scalar: f32, sums: &mut [f32]) {
+    let parts = first.par_chunks(CHUNK).zip(second.par_chunks(CHUNK));
+    sums.par_chunks_mut(CHUNK).zip(parts).for_each(|(sums, (first, second))| {
+        for ((sum, first), second) in sums.iter_mut().zip(first).zip(second) {
+            *sum = first + scalar * second;
+        }
+    });
+}
+
+/// The sum of all values.
+pub fn sum(values: &[f32]) -> f64 {
+    // Sixteen sums side by side, because one alone waits for each addition.
+    let of_chunk = |chunk: &[f32]| {
+        let mut sums = [0.0_f32; 16];
+        for values in chunk.chunks(16) {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        }
+        sums.iter().map(|sum| f64::from(*sum)).sum::<f64>()
+    };
+    values.par_chunks(CHUNK).map(of_chunk).sum()
+}
+
+fn filled(pool: &ThreadPool, length: usize, of: impl Fn(usize) -> f32 + Sync) -> Vec<f32> {
+    let mut array = vec![0.0; length];
+    // Filled by the threads that use it, so that the system puts it near them.
+    pool.install(|| {
+        array.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
+            for (place, value) in values.iter_mut().enumerate() {
+                *value = of(chunk * CHUNK + place);
+            }
+        });
+    });
+    array
+}
+
+fn timed(pool: &ThreadPool, times: u32, mut pass: impl FnMut() + Send) -> Duration {
+    pool.install(|| {
+        let begun = Instant::now();
+        (0..times).for_each(|_| pass());
+        begun.elapsed()
+    })
+}
+
+/// Which pass over whole arrays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Copy,
+    Triad,
+}
+
+/// Arrays that are read and written from one end to the other.
+#[derive(Debug)]
+pub(super) struct Streams<'a> {
+    pool: &'a ThreadPool,
+    pass: Pass,
+    first: Vec<f32>,
+    second: Vec<f32>,
+    written: Vec<f32>,
+}
+
+impl<'a> Streams<'a> {
+    /// Arrays that are together so many floats.
+    pub(super) fn new(pool: &'a ThreadPool, pass: Pass, floats: usize) -> Self {
+        let arrays = if pass == Pass::Copy { 2 } else { 3 };
+        let length = floats / arrays;
+        let second = if pass == Pass::Copy { 0 } else { length };
+        Self {
+            pool,
+            pass,
+            first: filled(pool, length, value),
+            second: filled(pool, second, |place| value(place + 1)),
+            written: filled(pool, length, |_| 0.0),
+        }
+    }
+}
+
+impl Runnable for Streams<'_> {
+    fn work(&self) -> f64 {
+        4.0 * (self.first.len() + self.second.len() + self.written.len()) as f64
+    }
+
+    fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
+        let (first, second, written) = (&self.first, &self.second, &mut self.written);
+        Ok(match self.pass {
+            Pass::Copy => timed(self.pool, times, || copy(first, written)),
+            Pass::Triad => timed(self.pool, times, || triad(first, second, SCALAR, written)),
+        })
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        let expected = |place| match self.pass {
+            Pass::Copy => value(place),
+            Pass::Triad => value(place) + SCALAR * value(place + 1),
+        };
+        compare(self.written.iter().copied(), (0..self.written.len()).map(expected), 1e-6)
+    }
+}
+
+/// An array that is added up.
+#[derive(Debug)]
+pub(super) struct Reduce<'a> {
+    pool: &'a ThreadPool,
+    values: Vec<f32>,
+    sum: f64,
+}
+
+impl<'a> Reduce<'a> {
+    pub(super) fn new(pool: &'a ThreadPool, floats: usize) -> Self {
+        Self { pool, values: filled(pool, floats, value), sum: 0.0 }
+    }
+}
+
+impl Runnable for Reduce<'_> {
+    fn work(&self) -> f64 {
+        4.0 * self.values.len() as f64
+    }
+
+    fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
+        let (values, total) = (&self.values, &mut self.sum);
+        Ok(timed(self.pool, times, || *total = sum(std::hint::black_box(values))))
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        crate::bench::inputs::check_sum(self.sum, self.values.len())
+    }
+}
+
+/// A table of which rows are looked up.
+#[derive(Debug)]
+pub(super) struct Gather<'a> {
+    pool: &'a ThreadPool,
+    table: Vec<f32>,
+    rows: u32,
+    found: Vec<f32>,
+    /// The place in the order of rows at which the next run begins, so that no run finds its rows in the cache.
+    next: u32,
+}
+
+impl<'a> Gather<'a> {
+    pub(super) fn new(pool: &'a ThreadPool, floats: usize) -> Self {
+        let rows = crate::bench::inputs::rows_in(floats);
+        let table = filled(pool, rows as usize * DIMENSION, table_value);
+        let found = filled(pool, LOOKUPS as usize * DIMENSION, |_| 0.0);
+        Self { pool, table, rows, found, next: 0 }
+    }
+}
+
+impl Runnable for Gather<'_> {
+    fn work(&self) -> f64 {
+        // Each value of a row is read once and written once.
+        8.0 * self.found.len() as f64
+    }
+
+    fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
+        let (table, rows, found, next) = (&self.table, self.rows, &mut self.found, &mut self.next);
+        Ok(timed(self.pool, times, || {
+            let start = *next;
+            found.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, found)| {
+                let first = start.wrapping_add((chunk * CHUNK / DIMENSION) as u32);
+                for (lookup, found) in (first..).zip(found.chunks_exact_mut(DIMENSION)) {
+                    let row = row_of(lookup, rows) as usize * DIMENSION;
+                    found.copy_from_slice(&table[row..row + DIMENSION]);
+                }
+            });
+            *next = start.wrapping_add(LOOKUPS) % (1 << 30);
+        }))
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        let start = self.next.wrapping_sub(LOOKUPS);
+        crate::bench::inputs::check_rows(&self.found, start, self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_gives_the_right_result_and_a_wrong_one_is_seen() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        // No multiple of a chunk, so that the last one is short.
+        let floats = 3 * CHUNK + 12_345;
+        let mut streams = [Streams::new(&pool, Pass::Copy, floats), Streams::new(&pool, Pass::Triad, floats)];
+        for stream in &mut streams {
+            assert!(stream.check().is_err(), "nothing has run yet");
+            stream.run(2).unwrap();
+            assert_eq!(stream.check(), Ok(()));
+            stream.written[floats / 4] += 1.0;
+            assert!(stream.check().is_err());
+        }
+        let mut reduce = Reduce::new(&pool, floats);
+        reduce.run(1).unwrap();
+        assert_eq!(reduce.check(), Ok(()));
+        reduce.values[5] += 1_000.0;
+        reduce.run(1).unwrap();
+        assert!(reduce.check().is_err());
+        let mut gather = Gather::new(&pool, floats);
+        gather.run(3).unwrap();
+        assert_eq!(gather.check(), Ok(()));
+        gather.found[7] += 1.0;
+        assert!(gather.check().is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! Opening a GPU: each step that can fail with the reason, the cheap and harmless ones first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result, sys};
+
+use super::kernels::Functions;
+use super::watch::Watch;
+use super::words;
+use crate::bench::backend::{Opened, set_bytes};
+use crate::bench::child::refusal;
+use crate::bench::plan::Plan;
+use crate::bench::report::Conditions;
+
+/// The largest set that is worked on: four times the largest cache of today, within the memory that must be free.
+const LARGEST_SET: u64 = 512 * 1024 * 1024;
+
+/// An open GPU.
+#[derive(Debug)]
+pub(in crate::bench) struct Gpu {
+    pub(super) context: Arc<CudaContext>,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) functions: Functions,
+    pub(super) watch: Watch,
+    /// Floats that bandwidth is measured over.
+    pub(super) floats: usize,
+    pub(super) multiprocessors: u32,
+    begun: CudaEvent,
+    ended: CudaEvent,
+}
+
+/// Why a GPU was not opened.
+#[derive(Debug)]
+pub(in crate::bench) enum NotOpen {
+    /// There is none, or it cannot be used.
+    Unusable(String),
+    /// It is better left alone.
+    Refused(String),
+}
+
+fn unusable(what: &str) -> impl Fn(DriverError) -> NotOpen {
+    move |error| NotOpen::Unusable(format!("{what}: {}", words(error)))
+}
+
+/// Opens the GPU of a plan. Memory and use are looked at before a context is made, because that alone takes hundreds of
+/// megabytes.
+pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
+    #[expect(unsafe_code, reason = "loading a library runs its code, and there is no other way to a driver")]
+    // SAFETY: it only tries to load libcuda, whose initialisers are made to be run by any program.
+    let is_there = unsafe { sys::is_culib_present() };
+    if !is_there {
+        return Err(NotOpen::Unusable(
+            "no CUDA driver: libcuda.so.1 cannot be loaded; install the driver, or see that it is in LD_LIBRARY_PATH".to_owned(),
+        ));
+    }
+    result::init().map_err(unusable("the CUDA driver does not start"))?;
+    let count = result::device::get_count().map_err(unusable("the GPUs cannot be counted"))?;
+    if count < 1 {
+        return Err(NotOpen::Unusable("the CUDA driver knows no GPU".to_owned()));
+    }
+    if i64::from(plan.device) >= i64::from(count) {
+        let sentence = format!("there is no GPU {}: this host has {count}, counted from 0", plan.device);
+        return Err(NotOpen::Unusable(sentence));
+    }
+    let raw = result::device::get(plan.device as i32).map_err(unusable("the GPU cannot be opened"))?;
+    let uuid = result::device::get_uuid(raw).ok().map(|uuid| uuid_text(&uuid));
+    let mut watch = Watch::of(uuid.as_deref());
+    let mut conditions = Conditions { before: watch.state(), ..Conditions::default() };
+    if let Some((free, all)) = watch.memory() {
+        (conditions.memory_free_bytes, conditions.memory_bytes) = (Some(free), Some(all));
+    }
+    conditions.missing.append(&mut watch.missing);
+    if let Some(why) = refusal(&conditions, plan) {
+        return Err(NotOpen::Refused(why));
+    }
+
+    let context =
+        CudaContext::new(plan.device as usize).map_err(unusable("no context can be made on the GPU"))?;
+    let (free, all) = context.mem_get_info().map_err(unusable("the GPU's memory cannot be read"))?;
+    (conditions.memory_free_bytes, conditions.memory_bytes) = (Some(free as u64), Some(all as u64));
+    if let Some(why) = refusal(&conditions, plan) {
+        return Err(NotOpen::Refused(why));
+    }
+    let attribute = |which| {
+        context.attribute(which).ok().and_then(|value| u32::try_from(value).ok()).filter(|value| *value > 0)
+    };
+    let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE).map(u64::from);
+    conditions.cache_bytes = cache;
+    // A quarter of what is free stays far from taking what others need.
+    let largest = LARGEST_SET.min(free as u64 / 4);
+    conditions.working_set_bytes = plan.set_bytes.unwrap_or_else(|| set_bytes(cache, largest));
+    conditions.compute_capability =
+        context.compute_capability().ok().map(|(major, minor)| format!("{major}.{minor}"));
+    let mut notes = vec![];
+    if cache.is_some_and(|cache| cache * 2 > conditions.working_set_bytes) {
+        notes.push(
+            "the cache is large beside what is worked on: bandwidths are partly those of the cache"
+                .to_owned(),
+        );
+    }
+    let functions = Functions::load(&context).map_err(unusable("the kernels cannot be loaded"))?;
+    let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
+    let gpu = Gpu {
+        stream: context.default_stream(),
+        functions,
+        floats: (conditions.working_set_bytes / 4) as usize,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).unwrap_or(1),
+        begun: event().map_err(unusable("no event can be made"))?,
+        ended: event().map_err(unusable("no event can be made"))?,
+        watch,
+        context,
+    };
+    let opened = Opened {
+        device: gpu.context.name().unwrap_or_else(|_| "a GPU without a name".to_owned()),
+        index: gpu.watch.index().unwrap_or(plan.device),
+        driver: gpu.watch.driver().or_else(cuda_version),
+        conditions,
+        notes,
+    };
+    Ok((gpu, opened))
+}
+
+impl Gpu {
+    /// How long what `ask` puts into the stream takes, by the device's clock.
+    pub(super) fn timed(
+        &self,
+        ask: impl FnOnce() -> Result<(), DriverError>,
+    ) -> Result<Duration, DriverError> {
+        self.begun.record(&self.stream)?;
+        ask()?;
+        self.ended.record(&self.stream)?;
+        self.ended.synchronize()?;
+        let milliseconds = self.begun.elapsed_ms(&self.ended)?;
+        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1_000.0))
+    }
+}
+
+/// The release of CUDA that the driver can do.
+fn cuda_version() -> Option<String> {
+    let mut version = 0;
+    #[expect(unsafe_code, reason = "there is no safe wrapper of this call")]
+    // SAFETY: the driver writes one int, and the pointer leads to one.
+    let asked = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    // 12080 is CUDA 12.8.
+    asked.result().ok().map(|()| format!("CUDA {}.{}", version / 1_000, version % 1_000 / 10))
+}
+
+/// A device's id as NVML writes it.
+fn uuid_text(uuid: &sys::CUuuid) -> String {
+    let mut text = "GPU".to_owned();
+    for (place, byte) in uuid.bytes.iter().enumerate() {
+        if [0, 4, 6, 8, 10].contains(&place) {
+            text.push('-');
+        }
+        text += &format!("{:02x}", *byte as u8);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_written_as_nvml_writes_it() {
+        let mut uuid = sys::CUuuid { bytes: [0; 16] };
+        for (place, byte) in uuid.bytes.iter_mut().enumerate() {
+            *byte = (place * 17) as _;
+        }
+        assert_eq!(uuid_text(&uuid), "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    }
+}

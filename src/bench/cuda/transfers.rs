@@ -1,0 +1,108 @@
+//! Copies between the host and the device.
+
+use std::time::{Duration, Instant};
+
+use cudarc::driver::{CudaSlice, DriverError, PinnedHostSlice};
+
+use super::Gpu;
+use crate::bench::backend::{Runnable, Trouble, compare};
+use crate::bench::inputs::{PERIOD, value};
+
+/// Floats in one copy: 16 MiB, long enough that starting it does not count.
+const LENGTH: usize = 4 * 1024 * 1024;
+
+/// The way of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    ToDevice,
+    ToHost,
+}
+
+/// The sort of the host's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    Pinned,
+    Pageable,
+}
+
+enum Memory {
+    Pinned(PinnedHostSlice<f32>),
+    Pageable(Vec<f32>),
+}
+
+/// One array on the host and one on the device.
+pub(super) struct Transfer<'a> {
+    gpu: &'a Gpu,
+    way: Way,
+    host: Memory,
+    device: CudaSlice<f32>,
+}
+
+impl<'a> Transfer<'a> {
+    pub(super) fn new(gpu: &'a Gpu, way: Way, host: Host) -> Result<Self, DriverError> {
+        let length = LENGTH.min(gpu.floats);
+        let mut host = match host {
+            Host::Pageable => Memory::Pageable(vec![0.0; length]),
+            Host::Pinned => {
+                #[expect(unsafe_code, reason = "page-locked memory comes uninitialised")]
+                // SAFETY: every value is written below, before any is read. No flag: the CPU reads this memory too, and
+                // write-combined memory is slow to read.
+                let memory = unsafe { gpu.context.alloc_pinned_with_flags::<f32>(length, 0) }?;
+                Memory::Pinned(memory)
+            }
+        };
+        let (values, device) = match way {
+            Way::ToDevice => (true, gpu.stream.alloc_zeros(length)?),
+            Way::ToHost => (false, gpu.functions.filled(&gpu.stream, length, 0, PERIOD)?),
+        };
+        let slice = match &mut host {
+            Memory::Pinned(memory) => memory.as_mut_slice()?,
+            Memory::Pageable(memory) => memory,
+        };
+        for (place, written) in slice.iter_mut().enumerate() {
+            *written = if values { value(place) } else { 0.0 };
+        }
+        Ok(Self { gpu, way, host, device })
+    }
+
+    fn copy(&mut self) -> Result<(), DriverError> {
+        let stream = &self.gpu.stream;
+        match (self.way, &mut self.host) {
+            (Way::ToDevice, Memory::Pinned(host)) => stream.memcpy_htod(host, &mut self.device),
+            (Way::ToDevice, Memory::Pageable(host)) => stream.memcpy_htod(host, &mut self.device),
+            (Way::ToHost, Memory::Pinned(host)) => stream.memcpy_dtoh(&self.device, host),
+            (Way::ToHost, Memory::Pageable(host)) => stream.memcpy_dtoh(&self.device, host),
+        }
+    }
+}
+
+impl Runnable for Transfer<'_> {
+    fn work(&self) -> f64 {
+        4.0 * self.device.len() as f64
+    }
+
+    /// By the host's clock: of a copy from plain memory the host does a part itself, which the device does not see.
+    fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
+        self.gpu.stream.synchronize()?;
+        let begun = Instant::now();
+        for _ in 0..times {
+            self.copy()?;
+        }
+        self.gpu.stream.synchronize()?;
+        Ok(begun.elapsed())
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        let expected = |length| (0..length).map(value);
+        if self.way == Way::ToDevice {
+            let arrived = self.gpu.stream.clone_dtoh(&self.device)?;
+            self.gpu.stream.synchronize()?;
+            return compare(arrived.iter().copied(), expected(arrived.len()), 0.0);
+        }
+        let arrived = match &self.host {
+            Memory::Pinned(memory) => memory.as_slice()?,
+            Memory::Pageable(memory) => memory,
+        };
+        compare(arrived.iter().copied(), expected(arrived.len()), 0.0)
+    }
+}

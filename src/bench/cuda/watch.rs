@@ -1,0 +1,99 @@
+//! The state of a GPU beside its kernels, by NVML where that is there: CUDA itself tells no clock and no temperature.
+
+use std::ffi::OsString;
+
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+
+use crate::bench::report::DeviceState;
+
+/// A GPU as NVML knows it.
+#[derive(Debug)]
+pub(super) struct Watch {
+    nvml: Option<Nvml>,
+    uuid: String,
+    /// What cannot be read, with the reason.
+    pub(super) missing: Vec<String>,
+}
+
+/// Reasons for slow clocks with NVIDIA's names; an idle GPU is not throttled.
+const REASONS: &[(ThrottleReasons, &str)] = &[
+    (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, "applications_clocks_setting"),
+    (ThrottleReasons::SW_POWER_CAP, "sw_power_cap"),
+    (ThrottleReasons::HW_SLOWDOWN, "hw_slowdown"),
+    (ThrottleReasons::SYNC_BOOST, "sync_boost"),
+    (ThrottleReasons::SW_THERMAL_SLOWDOWN, "sw_thermal_slowdown"),
+    (ThrottleReasons::HW_THERMAL_SLOWDOWN, "hw_thermal_slowdown"),
+    (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "hw_power_brake_slowdown"),
+    (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display_clock_setting"),
+];
+
+impl Watch {
+    /// Looks for the GPU with this id.
+    pub(super) fn of(uuid: Option<&str>) -> Self {
+        let mut watch = Self { nvml: None, uuid: uuid.unwrap_or_default().to_owned(), missing: vec![] };
+        let library: Option<OsString> = std::env::var_os("HEADWATER_NVML");
+        let mut builder = Nvml::builder();
+        if let Some(library) = &library {
+            builder.lib_path(library);
+        }
+        let found = builder.init().and_then(|nvml| {
+            nvml.device_by_uuid(watch.uuid.as_str())?;
+            Ok(nvml)
+        });
+        match found {
+            Ok(nvml) => watch.nvml = Some(nvml),
+            Err(error) => {
+                let what = "clocks, temperature, throttling and use of the GPU";
+                watch.missing.push(format!("{what}: NVML does not tell them ({error})"));
+            }
+        }
+        watch
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(&Device<'_>) -> Result<T, NvmlError>) -> Option<T> {
+        let device = self.nvml.as_ref()?.device_by_uuid(self.uuid.as_str()).ok()?;
+        question(&device).ok()
+    }
+
+    /// Clocks, temperature and the rest now.
+    pub(super) fn state(&self) -> DeviceState {
+        let megahertz = |clock| self.ask(|device| device.clock_info(clock)).map(|mhz| f64::from(mhz) * 1e6);
+        let throttle = self.ask(|device| device.current_throttle_reasons()).map(|reasons| {
+            let now = REASONS.iter().filter(|(reason, _)| reasons.contains(*reason));
+            now.map(|(_, name)| (*name).to_owned()).collect()
+        });
+        DeviceState {
+            sm_clock_hz: megahertz(Clock::SM),
+            memory_clock_hz: megahertz(Clock::Memory),
+            temperature_c: self.ask(|device| device.temperature(TemperatureSensor::Gpu)).map(f64::from),
+            power_w: self
+                .ask(|device| device.power_usage())
+                .map(|milliwatts| f64::from(milliwatts) / 1_000.0),
+            throttle,
+            utilization: self
+                .ask(|device| device.utilization_rates())
+                .map(|rates| f64::from(rates.gpu) / 100.0),
+            load: std::fs::read_to_string("/proc/loadavg")
+                .ok()
+                .and_then(|text| text.split_whitespace().next()?.parse().ok()),
+        }
+    }
+
+    /// Free memory and all of it, in bytes.
+    pub(super) fn memory(&self) -> Option<(u64, u64)> {
+        self.ask(|device| device.memory_info()).map(|memory| (memory.free, memory.total))
+    }
+
+    /// The place of the GPU among those of this host.
+    pub(super) fn index(&self) -> Option<u32> {
+        self.ask(|device| device.index())
+    }
+
+    /// The driver's release.
+    pub(super) fn driver(&self) -> Option<String> {
+        self.nvml.as_ref()?.sys_driver_version().ok()
+    }
+}

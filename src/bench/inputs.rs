@@ -1,0 +1,121 @@
+//! What kernels compute on, and what must come of it: the same for every backend, small whole numbers, so that any order of
+//! additions gives the same result.
+
+use super::backend::{Trouble, compare};
+
+/// Floats in one row of the table of embeddings: 512 bytes.
+pub(super) const DIMENSION: usize = 128;
+
+/// Rows that one run looks up: 4 MiB of them.
+pub(super) const LOOKUPS: u32 = 8_192;
+
+/// The factor of the triad.
+pub(super) const SCALAR: f32 = 3.0;
+
+/// Values repeat after so many: a prime, so that a shift by any row or block is seen.
+pub(super) const PERIOD: usize = 251;
+
+/// The value at a place of an array.
+pub(super) fn value(place: usize) -> f32 {
+    (place % PERIOD) as f32
+}
+
+/// The value at a place of the table of embeddings.
+pub(super) fn table_value(place: usize) -> f32 {
+    value(place)
+}
+
+/// The number of rows of a table of so many floats: a power of two, at least the rows of one run.
+pub(super) fn rows_in(floats: usize) -> u32 {
+    let rows = (floats / DIMENSION).clamp(LOOKUPS as usize, 1 << 24) as u32;
+    1 << rows.ilog2()
+}
+
+/// The row that a look-up reads: each row once before any of them again, in an order without any pattern that a prefetcher
+/// could follow. `rows` is a power of two; `assets/kernels/kernels.cu` computes the same.
+pub(super) fn row_of(lookup: u32, rows: u32) -> u32 {
+    let mask = rows - 1;
+    let mut row = lookup & mask;
+    row = row.wrapping_mul(0x9e37_79b1) & mask;
+    row ^= row >> (rows.ilog2() / 2).max(1);
+    row = row.wrapping_mul(0x85eb_ca77) & mask;
+    row
+}
+
+/// Whether a sum over an array is right; in single precision it may lose a little.
+pub(super) fn check_sum(sum: f64, length: usize) -> Result<(), Trouble> {
+    let of_first = |count: usize| (count * count.saturating_sub(1) / 2) as f64;
+    let expected = (length / PERIOD) as f64 * of_first(PERIOD) + of_first(length % PERIOD);
+    // A missing chunk of a thousand values is a part in a hundred thousand of the largest array that is used.
+    let is_right = (sum - expected).abs() <= 2e-6 * expected.max(1.0);
+    if is_right { Ok(()) } else { Err(Trouble::Wrong(format!("the sum is {sum} instead of {expected}"))) }
+}
+
+/// Whether the rows that were looked up from `start` on are those of the table.
+pub(super) fn check_rows(found: &[f32], start: u32, rows: u32) -> Result<(), Trouble> {
+    let expected = |place: usize| {
+        let lookup = start.wrapping_add((place / DIMENSION) as u32);
+        table_value(row_of(lookup, rows) as usize * DIMENSION + place % DIMENSION)
+    };
+    compare(found.iter().copied(), (0..found.len()).map(expected), 0.0)
+}
+
+/// The value of a matrix product at a place, of matrices whose values are [`left`] and [`right`].
+pub(super) fn product(row: usize, column: usize, size: usize) -> f32 {
+    (0..size).map(|inner| left(row * size + inner) * right(inner * size + column)).sum()
+}
+
+/// The period of the left matrix, and of the right one.
+pub(super) const PERIODS: (usize, usize) = (7, 5);
+
+/// The value at a place of the left matrix.
+pub(super) fn left(place: usize) -> f32 {
+    (place % PERIODS.0) as f32
+}
+
+/// The value at a place of the right matrix.
+pub(super) fn right(place: usize) -> f32 {
+    (place % PERIODS.1) as f32
+}
+
+/// Cells of a product that are checked: every cell of small ones, and of large ones so many that every tile is met.
+pub(super) fn cells_to_check(size: usize) -> impl Iterator<Item = (usize, usize)> {
+    let cells = size * size;
+    // Coprime to every size that is used, so that no row and no column is left out.
+    let step = if cells <= 65_536 { 1 } else { (cells / 8_191) | 1 };
+    (0..cells).step_by(step).map(move |cell| (cell / size, cell % size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_read_once_before_any_is_read_again() {
+        for rows in [8_192_u32, 131_072] {
+            let mut seen = vec![false; rows as usize];
+            (0..rows).for_each(|lookup| seen[row_of(lookup + 77, rows) as usize] = true);
+            assert!(seen.iter().all(|seen| *seen), "{rows}");
+        }
+        assert_eq!([rows_in(0), rows_in(16 << 20), rows_in(20 << 20)], [8_192, 131_072, 131_072]);
+    }
+
+    #[test]
+    fn a_sum_is_that_of_its_values() {
+        for length in [1, 250, 251, 252, 100_000] {
+            let sum: f64 = (0..length).map(|place| f64::from(value(place))).sum();
+            assert_eq!(check_sum(sum, length), Ok(()));
+            assert!(check_sum(sum + 1_000.0, length).is_err());
+        }
+    }
+
+    #[test]
+    fn the_cells_that_are_checked_meet_every_tile() {
+        for size in [256, 512, 2_048] {
+            let tiles = size / 64;
+            let mut met = vec![false; tiles * tiles];
+            cells_to_check(size).for_each(|(row, column)| met[row / 64 * tiles + column / 64] = true);
+            assert!(met.iter().all(|met| *met), "{size}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What a benchmark came to, as JSON and as text.
+
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::{show, times};
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON.
+pub const SCHEMA: u32 = 1;
+
+/// The result of one run; what `--format json` prints, and what is saved as a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// `cuda` or `cpu`.
+    pub backend: String,
+    /// The model of the device.
+    pub device: String,
+    /// The place of the device among those of this host.
+    pub index: u32,
+    /// The driver's release; that of CUDA where the driver does not tell its own. `None` for a CPU.
+    pub driver: Option<String>,
+    /// When it ended, as RFC 3339 in UTC.
+    pub at: String,
+    /// The kernels that were timed, in the order of the table.
+    pub kernels: Vec<KernelResult>,
+    /// Kernels that were not, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+    /// Under what they were timed.
+    pub conditions: Conditions,
+    /// What a reader should know before comparing these numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The times of one kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelResult {
+    /// Its name in the table of kernels.
+    pub name: String,
+    /// The unit of the times: `s`.
+    pub unit: String,
+    /// The median of batches, for one run.
+    pub median: f64,
+    /// The interquartile range of batches.
+    pub iqr: f64,
+    /// The fastest batch.
+    pub min: f64,
+    /// How many runs all batches had.
+    pub runs: u64,
+    /// The saved median on this model and driver, where there is one of the same work.
+    pub baseline: Option<f64>,
+    /// The median over the baseline: above 1 it is slower now.
+    pub ratio: Option<f64>,
+    /// The first run.
+    pub cold: f64,
+    /// Whether the interquartile range is below 2 % of the median; else the budget ended first.
+    pub is_steady: bool,
+    /// What one run works through, in bytes or operations; 0 where only the time tells.
+    pub work: f64,
+    /// The work over the median, where there is work.
+    pub rate: Option<f64>,
+    /// The unit of the rate: `B/s` or `FLOP/s`.
+    pub rate_unit: Option<String>,
+    /// What was wrong with the result when it was checked on the CPU; `None` when it was right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
+}
+
+/// A kernel that was not timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Its name.
+    pub name: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// Under what kernels were timed. What could not be read is `None` and named in `missing`, and never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The time that was allowed, in seconds.
+    pub budget_s: f64,
+    /// The time from the open device to the last result, in seconds.
+    pub spent_s: f64,
+    /// Memory that the bandwidth kernels work on, in bytes.
+    pub working_set_bytes: u64,
+    /// The last cache before memory, in bytes.
+    pub cache_bytes: Option<u64>,
+    /// Free memory before it began, in bytes.
+    pub memory_free_bytes: Option<u64>,
+    /// All memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The compute capability of a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_capability: Option<String>,
+    /// The threads of a CPU backend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Before the first kernel.
+    pub before: DeviceState,
+    /// After the last one.
+    pub after: DeviceState,
+    /// What could not be read, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// The state of a device at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceState {
+    /// The clock of the multiprocessors, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sm_clock_hz: Option<f64>,
+    /// The clock of the memory, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_clock_hz: Option<f64>,
+    /// In degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<f64>,
+    /// In watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
+    /// Reasons for which the clocks are held down, as the driver names them; empty when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<Vec<String>>,
+    /// The share of time with a kernel running, or of cores in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilization: Option<f64>,
+    /// The host's load average over a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+}
+
+impl BenchReport {
+    /// The kernels whose results were wrong.
+    pub fn wrong(&self) -> impl Iterator<Item = &KernelResult> {
+        self.kernels.iter().filter(|kernel| kernel.wrong.is_some())
+    }
+
+    /// Sets each kernel's baseline and ratio from an earlier report; a kernel that did other work then has none.
+    pub fn compare_with(&mut self, earlier: &Self) {
+        for kernel in &mut self.kernels {
+            let known =
+                earlier.kernels.iter().find(|known| known.name == kernel.name && known.wrong.is_none());
+            let known = known.filter(|known| known.work == kernel.work && known.median > 0.0);
+            kernel.baseline = known.map(|known| known.median);
+            kernel.ratio = kernel.baseline.map(|baseline| kernel.median / baseline);
+        }
+    }
+
+    /// The JSON, in one piece with a line end.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("finite numbers and text are plain JSON") + "\n"
+    }
+
+    /// The table for people.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        let driver = self.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+        let of = match self.backend.as_str() {
+            "cpu" => "CPU, not a GPU: ",
+            _ => "",
+        };
+        out += &format!("{of}{}{driver}\n", self.device);
+        out += &format!(
+            "budget {}, spent {}; bandwidth over {}\n\n",
+            show(self.conditions.budget_s, Unit::Seconds),
+            show(self.conditions.spent_s, Unit::Seconds),
+            show(self.conditions.working_set_bytes as f64, Unit::Bytes),
+        );
+        let mut rows = vec![
+            ["kernel", "median", "IQR", "min", "cold", "runs", "rate", "baseline", "ratio"]
+                .map(str::to_owned),
+        ];
+        rows.extend(self.kernels.iter().map(row));
+        out += &columns(&rows);
+        if self.kernels.iter().any(|kernel| !kernel.is_steady) {
+            out += "~ the budget ended before the noise was below 2 %\n";
+        }
+        for kernel in self.wrong() {
+            let why = kernel.wrong.as_deref().unwrap_or_default();
+            out += &format!("WRONG RESULT of {}: {why}\n", kernel.name);
+        }
+        for skipped in &self.skipped {
+            out += &format!("{} was not timed: {}\n", skipped.name, skipped.why);
+        }
+        out += &format!(
+            "\nbefore  {}\nafter   {}\n",
+            state(&self.conditions.before),
+            state(&self.conditions.after)
+        );
+        for missing in &self.conditions.missing {
+            out += &format!("not seen: {missing}\n");
+        }
+        for note in &self.notes {
+            out += &format!("{note}\n");
+        }
+        out
+    }
+}
+
+fn row(kernel: &KernelResult) -> [String; 9] {
+    let seconds = |time: f64| show(time, Unit::Seconds);
+    let noise = if kernel.median > 0.0 { kernel.iqr / kernel.median } else { 0.0 };
+    let mark = if kernel.is_steady { "" } else { "~" };
+    let rate = kernel.rate.map(|rate| match kernel.rate_unit.as_deref() {
+        Some("FLOP/s") => format!("{} GFLOP/s", show(rate / 1e9, Unit::Count)),
+        _ => show(rate, Unit::BytesPerSecond),
+    });
+    [
+        kernel.name.clone(),
+        seconds(kernel.median),
+        // Of a single batch nobody knows how noisy it is.
+        if kernel.iqr > 0.0 { format!("{mark}{}", show(noise, Unit::Ratio)) } else { format!("{mark}?") },
+        seconds(kernel.min),
+        seconds(kernel.cold),
+        kernel.runs.to_string(),
+        rate.unwrap_or_default(),
+        kernel.baseline.map(seconds).unwrap_or_default(),
+        kernel.ratio.map(times).unwrap_or_default(),
+    ]
+}
+
+/// Rows as columns: the first to the left, the others to the right.
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut text = String::new();
+    for row in rows {
+        let mut line = format!("{:<1$}", row[0], widths[0]);
+        // A column that is empty in every row is none.
+        for (cell, width) in row.iter().zip(widths).skip(1) {
+            line += &format!("  {cell:>width$}");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// A device's state in words.
+fn state(state: &DeviceState) -> String {
+    let named =
+        |name: &str, value: Option<f64>, unit| value.map(|value| format!("{name} {}", show(value, unit)));
+    let throttle = state.throttle.as_ref().map(|reasons| match reasons.as_slice() {
+        [] => "not throttled".to_owned(),
+        reasons => format!("THROTTLED: {}", reasons.join(", ")),
+    });
+    let parts = [
+        named("SM", state.sm_clock_hz, Unit::Hertz),
+        named("memory", state.memory_clock_hz, Unit::Hertz),
+        state.temperature_c.map(|value| show(value, Unit::Celsius)),
+        state.power_w.map(|value| show(value, Unit::Watts)),
+        named("in use", state.utilization, Unit::Ratio),
+        named("load", state.load, Unit::Count),
+        throttle,
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "nothing could be read".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn kernel(name: &str, median: f64, work: f64) -> KernelResult {
+        KernelResult {
+            name: name.to_owned(),
+            unit: "s".to_owned(),
+            median,
+            iqr: median / 100.0,
+            min: median * 0.9,
+            runs: 100,
+            baseline: None,
+            ratio: None,
+            cold: median * 3.0,
+            is_steady: true,
+            work,
+            rate: (work > 0.0).then(|| work / median),
+            rate_unit: (work > 0.0).then(|| "B/s".to_owned()),
+            wrong: None,
+        }
+    }
+
+    fn report(kernels: Vec<KernelResult>) -> BenchReport {
+        BenchReport {
+            schema: SCHEMA,
+            backend: "cpu".to_owned(),
+            device: "a model".to_owned(),
+            index: 0,
+            driver: None,
+            at: "2026-01-02T03:04:05Z".to_owned(),
+            kernels,
+            skipped: vec![],
+            conditions: Conditions::default(),
+            notes: vec![],
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_compared_with_the_same_work_only_and_never_with_a_wrong_result() {
+        let mut now = report(vec![
+            kernel("launch", 2e-6, 0.0),
+            kernel("copy", 1e-3, 64e6),
+            kernel("gemm", 1e-3, 1e9),
+            kernel("gather", 1e-3, 1e6),
+        ]);
+        let mut wrong = kernel("gather", 1e-3, 1e6);
+        wrong.wrong = Some("3 instead of 4".to_owned());
+        let earlier = report(vec![kernel("launch", 1e-6, 0.0), kernel("copy", 1e-3, 32e6), wrong]);
+        now.compare_with(&earlier);
+        let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
+        assert_eq!(ratios, [Some(2.0), None, None, None]);
+        let text = now.text();
+        assert!(text.starts_with("CPU, not a GPU: a model\n"), "{text}");
+        assert!(text.contains("2x"), "{text}");
+        let again: BenchReport = serde_json::from_str(&now.json()).unwrap();
+        assert_eq!(again, now);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_never_a_zero() {
+        let text = state(&DeviceState::default());
+        assert_eq!(text, "nothing could be read");
+        let seen = DeviceState { throttle: Some(vec!["sw_power_cap".to_owned()]), ..DeviceState::default() };
+        assert_eq!(state(&seen), "THROTTLED: sw_power_cap");
+        let json = serde_json::to_value(DeviceState::default()).unwrap();
+        assert_eq!(json, serde_json::json!({}));
+    }
+}

@@ -1,0 +1,252 @@
+//! The parent's side: starts the child, listens to it, and kills it at its deadline.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use headwater_engine::RemoteText;
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+
+use super::line::{Device, Line};
+use super::plan::{BackendChoice, Plan};
+use super::report::{BenchReport, SCHEMA, Skipped};
+
+/// Lines of the child's standard error that are kept for the complaint.
+const KEPT_LINES: usize = 3;
+
+/// How long a killed child may take to be gone; one that a driver holds in the kernel cannot be waited for.
+const BURIAL: Duration = Duration::from_secs(1);
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// There is no device, or it cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// The device is in use, or short of memory.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// The device, or the child, failed on the way.
+    #[error("the benchmark failed{}: {why}", at(.during))]
+    Failed {
+        /// The kernel that was under way.
+        during: Option<String>,
+        /// What was said of it.
+        why: String,
+    },
+    /// The child ended without a result.
+    #[error("the benchmark's process {how}{}{}", at(.during), quoted(.said))]
+    Died {
+        /// How it ended.
+        how: String,
+        /// The kernel that was under way.
+        during: Option<String>,
+        /// The end of its standard error.
+        said: String,
+    },
+    /// The child did not end in time and was killed.
+    #[error("the driver did not answer within {}{}: the benchmark's process was killed", show(.0.as_secs_f64(), Unit::Seconds), at(.1))]
+    Hung(Duration, Option<String>),
+    /// The child could not be started.
+    #[error("the benchmark's process cannot be started: {0}")]
+    NoChild(std::io::Error),
+}
+
+fn at(kernel: &Option<String>) -> String {
+    kernel.as_ref().map(|kernel| format!(" during '{kernel}'")).unwrap_or_default()
+}
+
+fn quoted(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
+/// Measures by a plan, in a child process. [`BackendChoice::Auto`] takes the CPU where there is no GPU, and says so; a GPU that
+/// is there and fails is never replaced by the CPU. Must be called within a tokio runtime whose threads outlive the child.
+pub async fn run(plan: &Plan) -> Result<BenchReport, BenchError> {
+    match (plan.backend, measured(plan).await) {
+        (BackendChoice::Auto, Err(BenchError::Unusable(why))) => {
+            let on_cpu = Plan { backend: BackendChoice::Cpu, ..plan.clone() };
+            let mut report = measured(&on_cpu).await?;
+            report.notes.insert(0, format!("measured on the CPU: {why}"));
+            Ok(report)
+        }
+        (_, measured) => measured,
+    }
+}
+
+async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
+    let mut child = start(plan).map_err(BenchError::NoChild)?;
+    let mut heard = Heard::default();
+    let ended = tokio::time::timeout(plan.deadline, listen(&mut child, &mut heard)).await;
+    if !matches!(ended, Ok(Ok(_))) {
+        // Dropping the child kills it as well; waiting only spares the system a zombie.
+        let _ = child.start_kill();
+        let _ = tokio::time::timeout(BURIAL, child.wait()).await;
+    }
+    match ended {
+        Ok(Ok(status)) => heard.report(status),
+        Ok(Err(error)) => Err(BenchError::Failed { during: heard.during, why: error.to_string() }),
+        Err(_) => Err(BenchError::Hung(plan.deadline, heard.during)),
+    }
+}
+
+fn start(plan: &Plan) -> std::io::Result<Child> {
+    let program = match &plan.program {
+        Some(program) => program.clone(),
+        None => own_binary()?,
+    };
+    let written = serde_json::to_string(plan)?;
+    let mut command = Command::new(program);
+    command
+        .args(["bench-child", "--plan", &written, "--parent", &std::process::id().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if std::env::var_os("CUDA_DEVICE_ORDER").is_none() {
+        // The numbers of GPUs are then those of NVML and nvidia-smi.
+        command.env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    }
+    command.spawn()
+}
+
+/// The binary that runs now, even if another one was put in its place since.
+fn own_binary() -> std::io::Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { Ok(running) } else { std::env::current_exe() }
+}
+
+/// What the child has told so far.
+#[derive(Debug, Default)]
+struct Heard {
+    device: Option<Box<Device>>,
+    during: Option<String>,
+    lines: Vec<Line>,
+    said: VecDeque<String>,
+}
+
+/// Listens until the child has ended and both its streams are read.
+async fn listen(child: &mut Child, heard: &mut Heard) -> std::io::Result<ExitStatus> {
+    let Heard { device, during, lines, said } = heard;
+    let (told, complaints) = (child.stdout.take(), child.stderr.take());
+    let told = each_line(told, |line| match serde_json::from_str::<Line>(line) {
+        Ok(Line::Opened(opened)) => *device = Some(opened),
+        Ok(Line::Begun(kernel)) => *during = Some(kernel),
+        Ok(line) => {
+            if !matches!(line, Line::Failed(_)) {
+                *during = None;
+            }
+            lines.push(line);
+        }
+        // A driver may print to standard output what it likes.
+        Err(_) => {}
+    });
+    let complaints = each_line(complaints, |line| {
+        said.push_back(RemoteText::new(line).as_str().to_owned());
+        if said.len() > KEPT_LINES {
+            said.pop_front();
+        }
+    });
+    let (told, complaints) = tokio::join!(told, complaints);
+    told.and(complaints)?;
+    child.wait().await
+}
+
+/// Gives each line of a stream, as far as it is text, to `take`.
+async fn each_line(
+    stream: Option<impl AsyncRead + Unpin>,
+    mut take: impl FnMut(&str),
+) -> std::io::Result<()> {
+    let Some(stream) = stream else { return Ok(()) };
+    let mut reader = BufReader::new(stream);
+    let mut line = vec![];
+    while reader.read_until(b'\n', &mut line).await? > 0 {
+        take(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+    Ok(())
+}
+
+impl Heard {
+    fn report(self, status: ExitStatus) -> Result<BenchReport, BenchError> {
+        let during = self.during;
+        let mut kernels = vec![];
+        let mut skipped: Vec<Skipped> = vec![];
+        let mut done = None;
+        for line in self.lines {
+            match line {
+                Line::Unusable(why) => return Err(BenchError::Unusable(why)),
+                Line::Refused(why) => return Err(BenchError::Refused(why)),
+                Line::Failed(why) => {
+                    return Err(BenchError::Failed { during, why: RemoteText::new(&why).to_string() });
+                }
+                Line::Timed(result) => kernels.push(result),
+                Line::Skipped(left_out) => skipped.push(left_out),
+                Line::Done(end) => done = Some(end),
+                Line::Opened(_) | Line::Begun(_) => {}
+            }
+        }
+        let (Some(device), Some(done)) = (self.device, done) else {
+            let said = self.said.into_iter().collect::<Vec<_>>().join(" ");
+            return Err(BenchError::Died { how: ended(status), during, said });
+        };
+        let mut conditions = device.conditions;
+        conditions.spent_s = done.spent_s;
+        conditions.after = done.after;
+        Ok(BenchReport {
+            schema: SCHEMA,
+            backend: device.backend,
+            // A driver's words come from outside.
+            device: RemoteText::new(&device.device).to_string(),
+            index: device.index,
+            driver: device.driver.map(|driver| RemoteText::new(&driver).to_string()),
+            at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            kernels,
+            skipped,
+            conditions,
+            notes: device.notes,
+        })
+    }
+}
+
+/// How a process ended, in words.
+fn ended(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.signal(), status.code()) {
+        (Some(9), _) => "was killed (signal 9), perhaps because the host has no memory left".to_owned(),
+        (Some(signal), _) => format!("crashed (signal {signal})"),
+        (None, code) => format!("ended early with code {}", code.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_child_that_ends_without_a_result_is_told_with_what_it_did_last() {
+        let heard = |lines, during: Option<&str>| Heard {
+            during: during.map(str::to_owned),
+            lines,
+            said: ["one".to_owned(), "two".to_owned()].into(),
+            device: None,
+        };
+        let sentence =
+            |heard: Heard, status| heard.report(ExitStatus::from_raw(status)).unwrap_err().to_string();
+        assert_eq!(
+            sentence(heard(vec![], Some("gemm")), 11),
+            "the benchmark's process crashed (signal 11) during 'gemm': one two"
+        );
+        assert!(sentence(heard(vec![], None), 9).contains("was killed (signal 9)"));
+        assert!(sentence(heard(vec![], None), 3 << 8).contains("ended early with code 3"));
+        let failed = Line::Failed("an illegal\u{1b} address".to_owned());
+        let said = sentence(heard(vec![failed], Some("copy")), 0);
+        assert_eq!(said, "the benchmark failed during 'copy': an illegal\\x1b address");
+    }
+}

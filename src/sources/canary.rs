@@ -1,0 +1,297 @@
+//! The canary: our own kernels, timed every now and then on this machine, and once more when somebody asks for it.
+//!
+//! What it measures is what a small process of ours meets. It may accuse a GPU or its host, and clears neither: a service
+//! has other streams, other sizes and other neighbours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_TIME, PROBE_OK, SCRAPE_TIME, Unit};
+use headwater_engine::quantity::{show, times};
+use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
+use headwater_engine::{Kind, RemoteText, Subject};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::host::name_of_this_machine;
+use super::{Outlet, Source, now, spawn};
+use crate::bench::plan::USUAL_BUDGET;
+use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, baseline, run};
+
+/// The part under which the time of a launch stands: a service's own page may tell another one.
+const CANARY: &str = "canary";
+
+/// What is missing while a device is better left alone.
+const TIMINGS: &str = "kernel timings";
+
+/// The kernels that a canary times: those that need no large copies.
+pub const USUAL_KERNELS: &[&str] = &["launch", "launch_sync", "launch_queue", "gemm", "triad", "gather"];
+
+/// The canary of this machine.
+#[derive(Clone, Debug)]
+pub struct CanarySpec {
+    /// `probe/NAME`.
+    pub subject: Subject,
+    /// The name of this machine, by which its GPUs and itself are called.
+    pub host: String,
+    /// How often kernels are timed.
+    pub every: Duration,
+    /// The GPUs, by their place on this machine.
+    pub devices: Vec<u32>,
+    /// What is measured on each of them, within which limits.
+    pub plan: Plan,
+}
+
+impl CanarySpec {
+    /// The canary of a machine of this name, which times the usual kernels on its first GPU within this budget.
+    pub fn new(host: &str, budget: Duration) -> Self {
+        let mut plan = Plan::new(BackendChoice::Auto, budget);
+        plan.kernels = USUAL_KERNELS.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            subject: Subject::component(Kind::Probe, CANARY),
+            host: host.to_owned(),
+            every: Duration::from_secs(60),
+            devices: vec![0],
+            plan,
+        }
+    }
+
+    /// The canary of this machine where nobody configured another.
+    pub fn usual() -> Self {
+        Self::new(&name_of_this_machine(), USUAL_BUDGET)
+    }
+
+    /// The place of a GPU on this machine; `None` when it is another machine's.
+    pub fn place_of(&self, gpu: &Subject) -> Option<u32> {
+        let (host, place) = gpu.name().rsplit_once(':')?;
+        (gpu.kind() == Kind::Gpu && host == self.host).then(|| place.parse().ok()).flatten()
+    }
+}
+
+/// Lets one benchmark run at a time: two would measure each other.
+#[derive(Clone, Debug, Default)]
+pub struct Turn(Arc<Mutex<()>>);
+
+/// Times kernels at an interval until the outlet says stop. Must be called within a tokio runtime.
+pub fn spawn_canary(spec: &CanarySpec, turn: &Turn, outlet: Outlet) -> JoinHandle<()> {
+    spawn(Canary::new(spec, turn), spec.every, outlet)
+}
+
+/// Times kernels once and sends the reading; what it came to, in one line, and whether that is bad. `None` while another run
+/// is under way. Must be called within a tokio runtime.
+pub fn time_once(spec: CanarySpec, turn: &Turn, outlet: Outlet) -> Option<JoinHandle<(String, bool)>> {
+    let held = Arc::clone(&turn.0).try_lock_owned().ok()?;
+    Some(tokio::spawn(async move {
+        let mut canary = Canary { spec, turn: Turn::default() };
+        let stop = outlet.stop.clone();
+        let (mut reading, said) = tokio::select! {
+            // Dropping the run ends its process.
+            () = stop.cancelled() => return ("the timing of kernels was ended".to_owned(), false),
+            told = canary.look() => told,
+        };
+        drop(held);
+        let is_bad = !reading.faults.is_empty();
+        // Whoever asked is told; a fault would stand until somebody asks again.
+        reading.faults.clear();
+        let _ = outlet.readings.send(reading).await;
+        (said, is_bad)
+    }))
+}
+
+/// Our own kernels as a source.
+#[derive(Debug)]
+pub struct Canary {
+    spec: CanarySpec,
+    turn: Turn,
+}
+
+impl Canary {
+    /// Prepares a canary; nothing is measured yet.
+    pub fn new(spec: &CanarySpec, turn: &Turn) -> Self {
+        Self { spec: spec.clone(), turn: turn.clone() }
+    }
+
+    /// Measures each device in turn; the reading, and what it came to in one line.
+    async fn look(&mut self) -> (Reading, String) {
+        let begun = Instant::now();
+        let mut reading = Reading::new(self.spec.subject.clone(), now());
+        let mut said = vec![];
+        let mut refused = vec![];
+        for device in &self.spec.devices {
+            let plan = Plan { device: *device, ..self.spec.plan.clone() };
+            match run(&plan).await {
+                Ok(mut report) => {
+                    // A baseline that cannot be read is none: 'headwater bench' says what is wrong with it.
+                    if let Ok(Some(earlier)) = baseline::saved(&report) {
+                        report.compare_with(&earlier);
+                    }
+                    said.push(told(&report, &self.spec.host, &mut reading));
+                }
+                Err(BenchError::Refused(why)) => {
+                    said.push(format!("not timed: {why}"));
+                    refused.push(why);
+                }
+                Err(error) => {
+                    said.push(error.to_string());
+                    reading.faults.push(fault(&error));
+                }
+            }
+        }
+        // That a device is better left alone is no failure of it.
+        let what = RemoteText::new(TIMINGS);
+        reading.events.push(match refused.first() {
+            Some(why) => Event::Unavailable { what, why: RemoteText::new(why) },
+            None => Event::Available { what },
+        });
+        reading.at = now();
+        // Also one that left a device alone has looked.
+        let is_ok = f64::from(u8::from(reading.faults.is_empty()));
+        reading.sample(&self.spec.subject, PROBE_OK, Value::Gauge(is_ok));
+        reading.sample(&self.spec.subject, SCRAPE_TIME, Value::Gauge(begun.elapsed().as_secs_f64()));
+        (reading, said.join("; "))
+    }
+}
+
+impl Source for Canary {
+    fn subject(&self) -> &Subject {
+        &self.spec.subject
+    }
+
+    async fn ask(&mut self) -> Reading {
+        let turn = self.turn.clone();
+        let _held = turn.0.lock().await;
+        self.look().await.0
+    }
+
+    fn backs_off(&self) -> bool {
+        false
+    }
+}
+
+/// Adds the times of a report to a reading; what it came to, in one line.
+fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
+    let is_cpu = report.backend == "cpu";
+    let about = if is_cpu {
+        Subject::component(Kind::Host, host)
+    } else {
+        Subject::component(Kind::Gpu, &format!("{host}:{}", report.index))
+    };
+    let mut words = vec![];
+    for kernel in &report.kernels {
+        if let Some(why) = &kernel.wrong {
+            let message = format!("{about} computes wrongly: {}: {why}", kernel.name);
+            reading.faults.push(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
+            words.push(format!("{} is WRONG", kernel.name));
+            continue;
+        }
+        let part = if is_cpu { format!("cpu {}", kernel.name) } else { kernel.name.clone() };
+        reading.part(&about, KERNEL_TIME, &part, Value::Gauge(kernel.median));
+        if let Some(baseline) = kernel.baseline {
+            reading.part(&about, KERNEL_BASELINE, &part, Value::Gauge(baseline));
+        }
+        // To hand a task to a pool of threads is no launch.
+        if kernel.name == "launch" && !is_cpu {
+            reading.part(&about, GPU_LAUNCH, CANARY, Value::Gauge(kernel.median));
+        }
+        let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
+        words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
+    }
+    let known = if report.kernels.iter().any(|kernel| kernel.ratio.is_some()) {
+        ""
+    } else {
+        ", no baseline: 'headwater bench --save' keeps one"
+    };
+    format!("{about}: {}{known}", words.join(", "))
+}
+
+fn fault(error: &BenchError) -> Fault {
+    let kind = match error {
+        BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
+        BenchError::Refused(_) => FaultKind::Busy,
+        BenchError::Hung(..) => FaultKind::Silent,
+        BenchError::Failed { .. } | BenchError::Died { .. } => FaultKind::Malformed,
+    };
+    Fault { kind, message: RemoteText::new(&error.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::metric::MetricName;
+
+    use super::*;
+    use crate::bench::report::{Conditions, KernelResult, SCHEMA};
+
+    fn kernel(name: &str, median: f64, ratio: Option<f64>, wrong: Option<&str>) -> KernelResult {
+        KernelResult {
+            name: name.to_owned(),
+            unit: "s".to_owned(),
+            median,
+            iqr: 0.0,
+            min: median,
+            runs: 10,
+            baseline: ratio.map(|ratio| median / ratio),
+            ratio,
+            cold: median,
+            is_steady: true,
+            work: 0.0,
+            rate: None,
+            rate_unit: None,
+            wrong: wrong.map(str::to_owned),
+        }
+    }
+
+    fn read(backend: &str) -> (Vec<(String, String, String)>, Reading, String) {
+        let report = BenchReport {
+            schema: SCHEMA,
+            backend: backend.to_owned(),
+            device: "a model".to_owned(),
+            index: 3,
+            driver: None,
+            at: String::new(),
+            kernels: vec![
+                kernel("launch", 48e-6, Some(40.0), None),
+                kernel("gemm", 1e-3, None, Some("3 instead of 4")),
+                kernel("triad", 2e-3, None, None),
+            ],
+            skipped: vec![],
+            conditions: Conditions::default(),
+            notes: vec![],
+        };
+        let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
+        let said = told(&report, "box", &mut reading);
+        let name = |metric: &MetricName| metric.as_str().to_owned();
+        let part = |part: &Option<RemoteText>| part.as_ref().map(ToString::to_string).unwrap_or_default();
+        let rows = reading
+            .samples
+            .iter()
+            .map(|sample| (sample.subject.to_string(), name(&sample.metric), part(&sample.part)))
+            .collect();
+        (rows, reading, said)
+    }
+
+    #[test]
+    fn times_are_of_the_gpu_and_of_the_cpu_backend_of_the_host_and_labelled() {
+        let (rows, reading, said) = read("cuda");
+        let expected = [
+            ("gpu/box:3", "gpu.kernel.time", "launch"),
+            ("gpu/box:3", "gpu.kernel.baseline", "launch"),
+            ("gpu/box:3", "gpu.launch.latency", "canary"),
+            ("gpu/box:3", "gpu.kernel.time", "triad"),
+        ];
+        let expected =
+            expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
+        assert_eq!(rows, expected);
+        assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
+        assert_eq!(said, "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms");
+
+        let canary = CanarySpec::new("box", Duration::from_millis(200));
+        let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
+        assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
+
+        let (rows, ..) = read("cpu");
+        assert!(rows.iter().all(|(subject, metric, part)| {
+            subject == "host/box" && part.starts_with("cpu ") && metric != "gpu.launch.latency"
+        }));
+    }
+}
