@@ -59,7 +59,7 @@ fn cases_are_listed_found_and_shown() {
         );
     }
     let (_, shown, _) = said(&headwater(&home, &["cases", "show", "gpu-memory-leak"]));
-    assert!(shown.contains("not watched by this version"), "{shown}");
+    assert!(!shown.contains("not watched by this version"), "{shown}");
     let (code, _, complaint) = said(&headwater(&home, &["cases", "show", "hot-shart"]));
     assert_eq!(code, Some(64));
     assert!(complaint.contains("did you mean 'hot-shard'?"), "{complaint}");

@@ -53,7 +53,7 @@ const OUTSIDE: &[Kind] =
 impl Graph {
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.
     pub fn new(settings: &Settings, seen: &BTreeSet<Subject>) -> Self {
-        Self::build(settings, seen, &[], |_| true, || Names::new(settings, seen, []))
+        Self::build(settings, seen, (&[], &[]), |_| true, || Names::new(settings, seen, []))
     }
 
     /// The graph of everything that is known.
@@ -62,13 +62,14 @@ impl Graph {
         let seen: BTreeSet<Subject> =
             world.components().into_iter().filter(|one| !world.tells_only_of_others(one)).collect();
         let is_inside = |one: &Subject| !world.tells_only_of_others(one);
-        Self::build(settings, &seen, &calls, is_inside, || Names::new(settings, &seen, world.places()))
+        let names = || Names::new(settings, &seen, world.places());
+        Self::build(settings, &seen, (&calls, &world.machines()), is_inside, names)
     }
 
     fn build<'a>(
         settings: &'a Settings,
         seen: &'a BTreeSet<Subject>,
-        polled: &[&'a Call],
+        (polled, machines): (&[&'a Call], &[(Subject, Subject)]),
         is_component: impl Fn(&Subject) -> bool,
         names: impl FnOnce() -> Names<'a>,
     ) -> Self {
@@ -106,6 +107,13 @@ impl Graph {
         }
         keep_the_best(&mut calls);
         add_usual(&mut calls);
+        // A GPU works by the machine in which it sits, whatever else is declared of it.
+        for (gpu, machine) in machines {
+            let (gpu, machine) = (names.canonical(gpu), names.canonical(machine));
+            if calls.contains_key(&gpu) && calls.contains_key(&machine) {
+                take(&mut calls, gpu, machine, Origin::Usual);
+            }
+        }
         Self::finish(calls)
     }
 

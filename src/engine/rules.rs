@@ -28,17 +28,26 @@ mod failover_storm;
 mod fake_healthy;
 mod feature_stale;
 mod fork_stall;
+mod gpu_error;
+mod gpu_memory_full;
+mod gpu_memory_leak;
+mod gpu_silent;
+mod gpu_throttled;
+mod gpus;
+mod hbm_bound;
 mod hit_but_slow;
 mod host_starved;
 mod hot_key;
 mod kv_cache_pressure;
 mod late_flow;
 mod latency_shift;
+mod launch_stall;
 mod memory_high;
 mod miss_flood;
 mod network_path;
 mod no_backpressure;
 mod node_unreachable;
+mod pcie_degraded;
 mod pool_starved;
 mod probe_failing;
 mod queue_not_compute;
@@ -100,6 +109,14 @@ pub static RULES: &[&Rule] = &[
     &connections_high::RULE,
     &replication_broken::RULE,
     &pool_starved::RULE,
+    &gpu_error::RULE,
+    &gpu_silent::RULE,
+    &gpu_memory_leak::RULE,
+    &gpu_memory_full::RULE,
+    &launch_stall::RULE,
+    &gpu_throttled::RULE,
+    &pcie_degraded::RULE,
+    &hbm_bound::RULE,
     &queue_not_compute::RULE,
     &kv_cache_pressure::RULE,
     &batch_starved::RULE,

@@ -4,9 +4,11 @@ mod changes;
 mod consequences;
 mod elsewhere;
 mod exported;
+mod gpu_tellers;
 mod heard;
 mod history;
 mod keyspace;
+mod machine;
 mod named;
 mod shapes;
 mod slow_log;
@@ -19,8 +21,10 @@ use std::sync::Arc;
 use changes::Changes;
 pub use consequences::Consequences;
 use exported::Exported;
+use gpu_tellers::GpuTellers;
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
+pub(crate) use machine::machine_of;
 use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
@@ -65,6 +69,8 @@ pub struct World {
     exported: BTreeMap<Subject, Exported>,
     /// What left while a reading was named, to be told with it.
     gone: Vec<Subject>,
+    /// Who tells of each GPU.
+    gpus: GpuTellers,
 }
 
 impl World {
@@ -122,6 +128,7 @@ impl World {
             reading.source_clock_us.map(|clock| reading.at.0.saturating_sub_unsigned(clock / 1_000));
         self.note_whom_it_tells_of(reading);
         self.note_starts(reading);
+        self.note_machines(reading);
         let is_page = self.is_page(reading);
         let mut before: Option<&Subject> = None;
         for sample in told() {
@@ -271,11 +278,6 @@ impl World {
     pub fn nodes_by_host(&self, cluster: &Subject) -> &BTreeMap<String, Vec<Subject>> {
         const NONE: &BTreeMap<String, Vec<Subject>> = &BTreeMap::new();
         self.hosts.get(cluster).unwrap_or(NONE)
-    }
-
-    /// The slow logs of all nodes.
-    pub fn slow_logs(&self) -> &SlowLogs {
-        &self.slow
     }
 
     /// What is known of keys.

@@ -203,6 +203,9 @@ pub(crate) struct Set {
     pub(crate) part: Option<String>,
     /// A level, a rate per second, or the one value of a histogram's events.
     pub(crate) value: Option<f64>,
+    /// What a level or a rate gains every second from `from` on.
+    #[serde(default)]
+    pub(crate) gains: f64,
     /// A histogram's values with their weights.
     pub(crate) values: Option<Vec<(f64, f64)>>,
     /// A histogram's events a second.

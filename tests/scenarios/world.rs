@@ -252,7 +252,10 @@ fn worth(rows: &[Set], healthy: &Healthy, second: u32) -> Worth {
     });
     let Some(row) = row else { return healthy.worth.clone() };
     match &healthy.worth {
-        Worth::Number(value) => Worth::Number(row.value.unwrap_or(*value)),
+        Worth::Number(value) => {
+            let gained = row.gains * f64::from(second - row.from.min(second));
+            Worth::Number(row.value.unwrap_or(*value) + gained)
+        }
         Worth::Events { rate, values } => Worth::Events {
             rate: row.rate.unwrap_or(*rate),
             values: row

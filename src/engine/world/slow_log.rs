@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
+use super::World;
 use crate::reading::SlowCommand;
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -18,6 +19,13 @@ pub(super) const SAME_ENTRY_MS: u64 = 15_000;
 #[derive(Debug, Default)]
 pub struct SlowLogs {
     logs: BTreeMap<Subject, VecDeque<SlowCommand>>,
+}
+
+impl World {
+    /// The slow logs of all nodes.
+    pub fn slow_logs(&self) -> &SlowLogs {
+        &self.slow
+    }
 }
 
 impl SlowLogs {

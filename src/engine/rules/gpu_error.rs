@@ -1,0 +1,211 @@
+//! The driver logged an error of a GPU, or its memory gave back bad data.
+
+use std::time::Duration;
+
+use super::gpus::{at, parts, risen};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::metric::{GPU_ECC, GPU_REMAP, GPU_XID, GPU_XIDS, Unit};
+use crate::quantity::counted;
+use crate::report::{Confidence, Evidence, Role};
+use crate::scene::{Scene, evidence, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+use crate::time::Moment;
+use crate::xid::{Blame, Hits, Xid, by_code};
+
+pub(super) static RULE: Rule = Rule {
+    id: "gpu-error",
+    title: "the driver logged an error of a GPU, or its memory gave back bad data",
+    doc: "An XID of the last ten minutes: the number that is told changed to another, or more were counted. The catalogue says whose \
+          doing each is and whom it hits. One that takes the whole GPU convicts; one that ended a process for bad memory is worth the \
+          middle; one that a process made itself accuses the GPU of nothing, and is a suspect so that somebody looks at that \
+          process; what hits nobody is told and is clear. Data that could not be corrected and a row that could not be \
+          replaced count like the errors that go with them. A number that stood there from the first look on may be of any day, \
+          because exporters keep the last one: it is worth the middle at most.",
+    next: "do what the catalogue says of this code; read 'journalctl -k | grep -i xid' for the one that came first",
+    watches: Watches::Components(&[Kind::Gpu]),
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Trigger,
+    hold: 1,
+    thresholds: &[Threshold {
+        name: "lately",
+        default: 600.0,
+        unit: Unit::Seconds,
+        help: "age up to which an error still tells of the present",
+    }],
+    rivals: &[RivalRow {
+        rule: "self-slow",
+        told_by: "the log of the process that met it: whether it fails on any GPU or on this one alone",
+    }],
+    absorbs: &[],
+    judge,
+};
+
+/// An error with where and when it was seen.
+struct Logged<'a> {
+    part: &'a Subject,
+    code: u32,
+    row: Option<&'static Xid>,
+    seen: Seen,
+    /// When it was logged; `None` where it was there from the first look on.
+    began: Option<Moment>,
+}
+
+impl Logged<'_> {
+    fn hits(&self) -> Hits {
+        self.row.map_or(Hits::Process, |row| row.hits)
+    }
+
+    fn words(&self) -> String {
+        self.row.map_or_else(|| format!("XID {}, which the catalogue does not have", self.code), Xid::words)
+    }
+
+    /// The worst first: whom it hits, whether it was seen to come, and of several the later one.
+    fn rank(&self) -> (Hits, bool, Option<Moment>) {
+        (self.hits(), self.began.is_some(), self.began)
+    }
+}
+
+fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
+    let lately = Duration::try_from_secs_f64(limits.of("lately")).unwrap_or_default();
+    let all = parts(scene, gpu);
+    let bad_data = risen(scene, gpu, GPU_ECC, Some(&RemoteText::new("uncorrected")));
+    let lost_row = all
+        .iter()
+        .find_map(|part| Some((*part, scene.latest(part, GPU_REMAP).filter(|seen| seen.value > 0.5)?)));
+    let mut logged: Vec<Logged<'_>> = all.iter().flat_map(|part| logged(scene, part, lately)).collect();
+    logged.sort_by_key(Logged::rank);
+    let Some(worst) = logged.pop_if(|worst| worst.hits() > Hits::Nobody) else {
+        return match (bad_data, lost_row) {
+            (Some((part, rise)), _) => {
+                let count = counted(rise.gained.max(1.0).round() as u64, "error");
+                let number = evidence(GPU_ECC, rise.rate, Some(0.0), None);
+                let words = format!(
+                    "its memory gave back bad data{}: {count} that could not be corrected",
+                    at(&part)
+                );
+                without_code(gpu, words, number).begun(rise.began).judged()
+            }
+            (None, Some((part, seen))) => {
+                let words = format!("a bad row of its memory could not be replaced{}", at(part));
+                let number = evidence(GPU_REMAP, seen, Some(0.0), None);
+                without_code(gpu, words, number).at_most(Confidence::Medium).judged()
+            }
+            (None, None) => quiet(scene, gpu, &logged),
+        };
+    };
+    accused(gpu, &worst, &logged)
+}
+
+fn without_code(gpu: &Subject, words: String, number: Evidence) -> Breach {
+    let sentence = format!("{words}; drain it, reset it, and replace it if it comes again");
+    Breach::new(sentence, format!("{} memory errors", gpu.name()), 5.0, vec![number])
+}
+
+fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Judgement {
+    let told = worst.row.map_or(String::new(), |row| {
+        format!(": {} ({}'s doing). Do: {}", row.meaning, row.blame.word(), row.action)
+    });
+    let when = match worst.began {
+        Some(at) => format!(" at {}", at.clock()),
+        None => ", there since before anybody looked and maybe of another day".to_owned(),
+    };
+    let beside: Vec<String> = others.iter().map(|other| other.code.to_string()).collect();
+    let beside = if beside.is_empty() { String::new() } else { format!("; also XID {}", beside.join(", ")) };
+    let severity = if worst.hits() == Hits::Gpu { 10.0 } else { 2.0 };
+    let code = Seen { value: f64::from(worst.code), at: worst.seen.at };
+    let breach = Breach::new(
+        format!("{}{}{when}{told}{beside}", worst.words(), at(worst.part)),
+        format!("{} XID {}", gpu.name(), worst.code),
+        severity,
+        vec![named_evidence(GPU_XID.name().to_owned(), Unit::Count, code, Some(0.0), None)],
+    )
+    .begun(worst.began);
+    let blame = worst.row.map(|row| row.blame);
+    let most = match (worst.hits(), blame) {
+        (Hits::Gpu, _) if worst.began.is_some() => Confidence::High,
+        (Hits::Gpu, _) => Confidence::Medium,
+        (_, Some(Blame::Hardware)) if worst.began.is_some() => Confidence::Medium,
+        _ => Confidence::Low,
+    };
+    let breach = breach.at_most(most);
+    if blame == Some(Blame::Application) {
+        breach.with_rival(&RULE.rivals[0]).judged()
+    } else {
+        breach.judged()
+    }
+}
+
+fn quiet(scene: &Scene<'_>, gpu: &Subject, notices: &[Logged<'_>]) -> Judgement {
+    let all = parts(scene, gpu);
+    let xids = all
+        .iter()
+        .any(|part| scene.latest(part, GPU_XID).is_some() || !scene.store.parts(part, GPU_XIDS).is_empty());
+    let uncorrected = RemoteText::new("uncorrected");
+    let memory = all.iter().any(|part| scene.latest_part(part, GPU_ECC, Some(&uncorrected)).is_some());
+    let seen = match (xids, memory) {
+        (true, true) => "no XID lately and no memory error",
+        (true, false) => "no XID lately",
+        (false, true) => "no memory error; nothing tells of XIDs",
+        (false, false) => {
+            return Judgement::Unknown(format!("neither XIDs nor memory errors: {}", scene.missing(gpu)));
+        }
+    };
+    match notices.last() {
+        Some(notice) => Judgement::Clear(format!("{} was noted, which hits nobody", notice.words())),
+        None => Judgement::Clear(seen.to_owned()),
+    }
+}
+
+/// Every error of a part of the last while.
+fn logged<'a>(scene: &Scene<'_>, part: &'a Subject, lately: Duration) -> Vec<Logged<'a>> {
+    let from = scene.now - lately;
+    let mut found: Vec<Logged<'a>> = last_code(scene, part, from).into_iter().collect();
+    for name in scene.store.parts(part, GPU_XIDS) {
+        let Some(code) = name.as_ref().and_then(|name| name.as_str().parse().ok()) else { continue };
+        if let Some((seen, began)) = rose(scene, part, name.as_ref(), from)
+            && !found.iter().any(|known| known.code == code && known.began.is_some())
+        {
+            found.retain(|known| known.code != code);
+            found.push(Logged { part, code, row: by_code(code), seen, began });
+        }
+    }
+    found
+}
+
+/// The last code that is told, where it came lately or stood there from the first look on: it stays for days.
+fn last_code<'a>(scene: &Scene<'_>, part: &'a Subject, from: Moment) -> Option<Logged<'a>> {
+    let seen = scene.latest(part, GPU_XID).filter(|seen| seen.value >= 1.0)?;
+    let points = scene.store.points(part, GPU_XID, None)?;
+    let oldest_same = points.newest_first().take_while(|point| point.value == seen.value).last()?;
+    let is_first = points.trace().oldest().is_none_or(|oldest| oldest.at == oldest_same.at);
+    let code = seen.value as u32;
+    let began = (!is_first).then_some(oldest_same.at);
+    let is_late = oldest_same.at < from;
+    (!is_late).then(|| Logged { part, code, row: by_code(code), seen, began })
+}
+
+/// When a count within a window last rose, of late.
+fn rose(
+    scene: &Scene<'_>,
+    part: &Subject,
+    code: Option<&RemoteText>,
+    from: Moment,
+) -> Option<(Seen, Option<Moment>)> {
+    let seen = scene.latest_part(part, GPU_XIDS, code).filter(|seen| seen.value > 0.0)?;
+    let points = scene.store.points(part, GPU_XIDS, code)?;
+    let within: Vec<Seen> = points.since(from).collect();
+    let rise = within.windows(2).rfind(|pair| pair[1].value > pair[0].value).map(|pair| pair[1].at);
+    let first = within.first()?;
+    // A code has no series before its first event, on a part that was watched already.
+    let appeared = super::rising::is_seen_to_begin(scene, part, points, first.at).then_some(first.at);
+    match rise.or(appeared) {
+        Some(at) => Some((seen, Some(at))),
+        // There from the first look on.
+        None => {
+            (first.at >= from && scene.now.since(first.at) <= scene.now.since(from)).then_some((seen, None))
+        }
+    }
+}

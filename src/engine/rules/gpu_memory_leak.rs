@@ -1,0 +1,155 @@
+//! Something keeps a little of a GPU's memory with every request.
+
+use std::time::Duration;
+
+use super::gpu_memory_full::{Used, failures, fullest};
+use super::gpus::{at, requests, served};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
+use crate::gpu_memory::{Course, Growth};
+use crate::metric::{REQUESTS, Unit};
+use crate::quantity::show;
+use crate::report::{Confidence, Role};
+use crate::scene::{Scene, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+
+pub(super) static RULE: Rule = Rule {
+    id: "gpu-memory-leak",
+    title: "the memory of a GPU grows with every request and does not come back",
+    doc: "Memory in use rises steadily, by a five-hundredth of all of it at least, and still rises in the last quarter of half a \
+          minute, of two minutes or of half an hour; what came before a restart does not count, and neither do the \
+          first 30 s after one. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
+          before all of it is used, so until then it is a suspect, with the time that is left; once it is full, or \
+          allocations fail, it convicts. Memory that was flat from the first look on is none: a server takes what \
+          it needs when it starts. Where requests rose as well, more at once may need more.",
+    next: "restart the service on this GPU one instance at a time before it is full, and go back to the build before: a \
+           restart alone only begins the same again",
+    watches: Watches::Components(&[Kind::Gpu]),
+    nature: Nature::Mechanism,
+    exonerates: true,
+    role: Role::Trigger,
+    hold: 5,
+    thresholds: &[
+        Threshold {
+            name: "room",
+            default: 0.8,
+            unit: Unit::Ratio,
+            help: "share of the memory below which too short a look is no reason to doubt it",
+        },
+        Threshold {
+            name: "rise",
+            default: 1.3,
+            unit: Unit::Ratio,
+            help: "multiple of the requests before it grew from which more load may be what needs it",
+        },
+    ],
+    rivals: &[RivalRow {
+        rule: "surge",
+        told_by: "requests and their length against before: what they need comes back when they end",
+    }],
+    absorbs: &[gpu_memory_full::ID],
+    judge,
+};
+
+fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
+    let Some(used) = fullest(scene, gpu) else {
+        return Judgement::Unknown(format!("how full its memory is: {}", scene.missing(gpu)));
+    };
+    let words = used.words();
+    match used.course(scene) {
+        Course::Grows(growth) => leaks(scene, gpu, &used, &growth, limits),
+        Course::Flat => Judgement::Clear(format!("{words}, not growing")),
+        Course::TooShort if used.share() < limits.of("room") => Judgement::Clear(words),
+        Course::TooShort => {
+            Judgement::Unknown(format!("{words}, and not watched long enough to see whether it grows"))
+        }
+    }
+}
+
+fn leaks(
+    scene: &Scene<'_>,
+    gpu: &Subject,
+    used: &Used<'_>,
+    growth: &Growth,
+    limits: &Limits<'_>,
+) -> Judgement {
+    let span = growth.to.at.since(growth.from.at).max(Duration::from_secs(1));
+    let rate = requests(scene, gpu, span).filter(|rate| rate.value > 0.0);
+    let each = rate.map(|rate| growth.per_second / rate.value);
+    let per_request = each.map_or(String::new(), |bytes| format!(", {} a request", show(bytes, Unit::Bytes)));
+    let ends = match (growth.full_since, growth.full_in_s) {
+        (Some(since), _) => format!("it is full since {}", since.clock()),
+        (None, Some(seconds)) => format!("full in {} as it grows now", show(seconds, Unit::Seconds)),
+        (None, None) => "not full within a day".to_owned(),
+    };
+    let seen = |value: f64| Seen { value, at: growth.to.at };
+    let mut numbers = used.evidence(limits_full(scene, gpu));
+    numbers.push(named_evidence(
+        "growth".to_owned(),
+        Unit::BytesPerSecond,
+        seen(growth.per_second),
+        Some(0.0),
+        None,
+    ));
+    numbers.extend(
+        each.map(|each| named_evidence("growth a request".to_owned(), Unit::Bytes, seen(each), None, None)),
+    );
+    numbers.extend(
+        growth.full_in_s.map(|seconds| {
+            named_evidence("time to full".to_owned(), Unit::Seconds, seen(seconds), None, None)
+        }),
+    );
+    let failures = failures(scene, gpu);
+    let fails = failures.as_ref().map_or(String::new(), |(words, ..)| format!("; {words}"));
+    numbers.extend(failures.as_ref().map(|(_, _, number)| number.clone()));
+    let breach = Breach::new(
+        format!(
+            "memory{} grows by {}/s{per_request} since {} at {}, and none comes back: {}; {ends}{fails}",
+            at(used.part),
+            show(growth.per_second, Unit::Bytes),
+            show(growth.from.value, Unit::Bytes),
+            growth.from.at.clock(),
+            used.words(),
+        ),
+        format!("{} leaks memory", gpu.name()),
+        used.share(),
+        numbers,
+    );
+    let more = asked_more(scene, gpu, growth);
+    let breach = if more.is_none_or(|more| more >= limits.of("rise")) {
+        breach.with_rival(&RULE.rivals[0])
+    } else {
+        breach
+    };
+    // It hurts from when there is none left, and not from when it began to go.
+    let failing = failures.as_ref().and_then(|(_, rise, _)| rise.began);
+    let hurts_since = [growth.full_since, failing].into_iter().flatten().min();
+    match hurts_since {
+        Some(since) => breach.dated(since).judged(),
+        None if failures.is_some() => breach.judged(),
+        None => breach.at_most(Confidence::Low).judged(),
+    }
+}
+
+/// The share from which a memory is full, as the rule about full memory has it.
+fn limits_full(scene: &Scene<'_>, gpu: &Subject) -> f64 {
+    Limits { rule: &gpu_memory_full::RULE, settings: scene.settings, subject: gpu }.of("full")
+}
+
+/// Requests a second at the end of a growth over those at its beginning; `None` where nobody tells both.
+fn asked_more(scene: &Scene<'_>, gpu: &Subject, growth: &Growth) -> Option<f64> {
+    let (from, to) = (growth.from.at, growth.to.at);
+    let third = to.since(from) / 3;
+    let mean = |from, to| {
+        let services = served(scene, gpu);
+        let each = services.iter().flat_map(|service| scene.told(service, REQUESTS)).filter_map(|told| {
+            let points = scene.points_since(&told, REQUESTS, from);
+            let within: Vec<f64> =
+                points.iter().take_while(|seen| seen.at <= to).map(|seen| seen.value).collect();
+            (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
+        });
+        each.reduce(|sum, one| sum + one)
+    };
+    let (before, now) = (mean(from, from + third)?, mean(to - third, to)?);
+    (before > 0.0).then(|| now / before)
+}

@@ -1,0 +1,192 @@
+//! A machine starts kernels slowly, and its GPUs wait for work.
+
+use std::time::Duration;
+
+use super::gpus::BRIEFLY;
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use crate::baseline::Baseline;
+use crate::metric::{GPU_LAUNCH, GPU_MEMORY, GPU_UTILIZATION, HOST_RUNNABLE, HOST_SWITCHES, Metric, Unit};
+use crate::quantity::{show, times};
+use crate::report::{Confidence, Evidence, Role};
+use crate::scene::{Scene, evidence, named_evidence};
+use crate::store::Seen;
+use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
+use crate::world::machine_of;
+
+/// The part under which our own benchmark tells how long it waits for a launch.
+const CANARY: &str = "canary";
+
+pub(super) static RULE: Rule = Rule {
+    id: "launch-stall",
+    title: "a machine starts kernels slowly, and its GPUs wait for work",
+    doc: "The time from asking for a kernel to its start is at least five times its healthy value, while the GPU is less busy \
+          than before by three tenths and its memory stays as it is: the work is late and not too much. It accuses the machine or its \
+          driver, and not the GPU. Without a healthy value a launch is held against 5 µs, which any driver of the last years \
+          is below, and the GPU against half busy. Our own canary times launches of its own process: it may accuse, and a fast \
+          one clears nobody.",
+    next: "see what runs on the machine beside the service and who waits for whom: run queue, CPU limits, calls that wait for \
+           the GPU after every kernel (cudaStreamSynchronize), a driver that holds a lock",
+    watches: Watches::Those {
+        kinds: &[Kind::Host],
+        which: "on whose GPUs launches are timed",
+        are: |scene, host| launches(scene, host).next().is_some(),
+    },
+    nature: Nature::Mechanism,
+    exonerates: false,
+    role: Role::Trigger,
+    hold: 3,
+    thresholds: &[
+        Threshold {
+            name: "rise",
+            default: 5.0,
+            unit: Unit::Ratio,
+            help: "multiple of the healthy time of a launch",
+        },
+        Threshold {
+            name: "usual",
+            default: 5e-6,
+            unit: Unit::Seconds,
+            help: "time of a launch that is taken for healthy where none is known",
+        },
+        Threshold {
+            name: "fall",
+            default: 0.3,
+            unit: Unit::Ratio,
+            help: "share by which the GPU is less busy than before",
+        },
+        Threshold {
+            name: "idle",
+            default: 0.5,
+            unit: Unit::Ratio,
+            help: "utilisation below which the GPU waits for work, where nobody knows what it was before",
+        },
+        Threshold {
+            name: "flat",
+            default: 0.1,
+            unit: Unit::Ratio,
+            help: "share by which memory in use may differ from before",
+        },
+    ],
+    rivals: &[
+        RivalRow { rule: "gpu-throttled", told_by: "throttle reasons and clocks of the GPU under load" },
+        RivalRow { rule: "host-starved", told_by: "the run queue and CPU limits of the machine" },
+    ],
+    absorbs: &[],
+    judge,
+};
+
+/// How long launches took on one GPU of a machine.
+struct Launch {
+    gpu: Subject,
+    now: Seen,
+    usual: Option<Baseline>,
+    is_canary: bool,
+}
+
+/// Every GPU of a machine on which launches are timed, with who times them.
+fn launches<'a>(
+    scene: &'a Scene<'_>,
+    host: &'a Subject,
+) -> impl Iterator<Item = (&'a Subject, Option<RemoteText>)> + 'a {
+    let gpus = scene.graph.components().filter(|component| component.kind() == Kind::Gpu);
+    gpus.flat_map(|gpu| scene.world.parts(gpu))
+        .filter(|(part, _)| machine_of(part).as_ref() == Some(host))
+        .flat_map(|(part, _)| scene.store.parts(part, GPU_LAUNCH).into_iter().map(move |name| (part, name)))
+}
+
+fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
+    let timed = |(gpu, part): (&Subject, Option<RemoteText>)| {
+        let now = scene.mean_over(gpu, GPU_LAUNCH, part.as_ref(), BRIEFLY)?;
+        let usual = scene.baseline(gpu, GPU_LAUNCH, part.as_ref()).filter(|usual| usual.typical > 0.0);
+        let is_canary = part.is_some_and(|part| part.as_str() == CANARY);
+        Some(Launch { gpu: gpu.clone(), now, usual, is_canary })
+    };
+    let usual_of = |launch: &Launch| launch.usual.map_or(limits.of("usual"), |usual| usual.typical);
+    let slowness = |launch: &Launch| launch.now.value / usual_of(launch);
+    let worst = launches(scene, host)
+        .filter_map(timed)
+        .max_by(|one, other| slowness(one).total_cmp(&slowness(other)));
+    let Some(launch) = worst else {
+        return Judgement::Unknown(format!("how long a launch takes: {}", scene.missing(host)));
+    };
+    let shown = format!("a launch takes {} on {}", show(launch.now.value, Unit::Seconds), launch.gpu);
+    let limit = usual_of(&launch) * limits.of("rise");
+    if launch.now.value < limit {
+        return Judgement::Clear(shown);
+    }
+    let Some(busy) = scene.mean_over(&launch.gpu, GPU_UTILIZATION, None, BRIEFLY) else {
+        return Judgement::Unknown(format!("{shown}, and nothing tells how busy it is"));
+    };
+    let usually = healthy(scene, &launch.gpu, GPU_UTILIZATION);
+    let is_idle = match &usually {
+        Some(before) => busy.value <= before.typical * (1.0 - limits.of("fall")),
+        None => busy.value < limits.of("idle"),
+    };
+    let is_busy = format!("{} busy", show(busy.value, Unit::Ratio));
+    if !is_idle {
+        return Judgement::Clear(format!("{shown}, but the GPU is {is_busy}: it has work enough"));
+    }
+    let memory = scene.latest(&launch.gpu, GPU_MEMORY);
+    let held = memory.zip(healthy(scene, &launch.gpu, GPU_MEMORY));
+    if let Some((now, before)) = &held
+        && (now.value / before.typical - 1.0).abs() > limits.of("flat")
+    {
+        return Judgement::Clear(format!(
+            "{shown}, but memory in use went from {} to {}: other work runs there than before",
+            show(before.typical, Unit::Bytes),
+            show(now.value, Unit::Bytes)
+        ));
+    }
+    let against = match launch.usual {
+        Some(usual) => format!(
+            "{} its usual {}",
+            times(launch.now.value / usual.typical),
+            show(usual.typical, Unit::Seconds)
+        ),
+        None => format!("and {} is what any driver is below", show(limits.of("usual"), Unit::Seconds)),
+    };
+    let fell = match &usually {
+        Some(before) => format!("{is_busy}, before {}", show(before.typical, Unit::Ratio)),
+        None => format!("only {is_busy}"),
+    };
+    let flat = held.as_ref().map_or(String::new(), |(now, before)| {
+        format!(
+            ", and its memory is as before ({}, {} then)",
+            show(now.value, Unit::Bytes),
+            show(before.typical, Unit::Bytes)
+        )
+    });
+    let who = if launch.is_canary { ", measured by our own canary" } else { "" };
+    let mut numbers = vec![evidence(GPU_LAUNCH, launch.now, Some(limit), launch.usual)];
+    numbers.push(named_evidence(GPU_UTILIZATION.name().to_owned(), Unit::Ratio, busy, None, usually));
+    numbers.extend(memory.map(|seen| evidence(GPU_MEMORY, seen, None, None)));
+    numbers.extend(of_host(scene, host));
+    let breach = Breach::new(
+        format!(
+            "{shown}{who}, {against}, while it is {fell}{flat}: kernels wait for the machine, not for the GPU"
+        ),
+        format!("launches {}", show(launch.now.value, Unit::Seconds)),
+        launch.now.value / limit,
+        numbers,
+    );
+    let breach = match (launch.usual.is_some() && usually.is_some(), launch.is_canary) {
+        (true, false) => breach,
+        _ => breach.at_most(Confidence::Medium),
+    };
+    breach.judged()
+}
+
+/// The healthy value of a level of a GPU; `None` where none is known.
+fn healthy(scene: &Scene<'_>, gpu: &Subject, metric: Metric) -> Option<Baseline> {
+    scene.baseline(gpu, metric, None).filter(|usual| usual.typical > 0.0)
+}
+
+/// What else is known of the machine.
+fn of_host(scene: &Scene<'_>, host: &Subject) -> Vec<Evidence> {
+    const SPAN: Duration = Duration::from_secs(10);
+    [HOST_RUNNABLE, HOST_SWITCHES]
+        .into_iter()
+        .filter_map(|metric| Some(evidence(metric, scene.total_over(host, metric, SPAN)?, None, None)))
+        .collect()
+}
