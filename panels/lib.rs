@@ -8,11 +8,13 @@ pub mod action;
 mod big_key_scan;
 mod cases;
 mod changes;
+mod curves;
 mod data_state;
 #[cfg(test)]
 mod example;
 mod gateway;
 mod gauge;
+mod gpu;
 mod graph;
 pub mod keys;
 mod keyspace;

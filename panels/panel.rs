@@ -10,8 +10,8 @@ use crate::action::Action;
 use crate::keys::Keymap;
 use crate::palette::Palette;
 use crate::{
-    cases, changes, gateway, graph, keyspace, overview, queue, rules, runbook, shards, slow_log, sources,
-    ttft,
+    cases, changes, gateway, gpu, graph, keyspace, overview, queue, rules, runbook, shards, slow_log,
+    sources, ttft,
 };
 
 /// One row of [`PANELS`].
@@ -41,6 +41,7 @@ pub static PANELS: &[PanelRow] = &[
     queue::ROW,
     ttft::ROW,
     gateway::ROW,
+    gpu::ROW,
     runbook::ROW,
     cases::ROW,
     changes::ROW,

@@ -22,7 +22,7 @@ fn case(id: &str, title: &str, rules: &[&str]) -> Case {
 
 fn library() -> Library {
     let cases = vec![
-        case("hot", "A full link", &["latency-shift", "shard-bandwidth", "shard-hot", "pcie-degraded"]),
+        case("hot", "A full link", &["latency-shift", "shard-bandwidth", "shard-hot", "not-built-yet"]),
         case("leak", "Memory leaks", &["gpu-memory-leak"]),
     ];
     Library { cases, ..Library::default() }

@@ -1,0 +1,202 @@
+//! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
+
+use headwater_engine::gpu_memory::Course;
+use headwater_engine::metric::{
+    GPU_ALLOCATION_FAILURES, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS, GPU_PCIE_GENERATION,
+    GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS, GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX,
+    GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric, Unit,
+};
+use headwater_engine::quantity::show;
+use headwater_engine::throttle;
+use headwater_engine::{Snapshot, xid};
+
+use super::reading::course_words;
+use super::row::{Line, parts_of};
+use crate::lines::{Line as Told, Weight};
+use crate::palette::ColorRole;
+
+/// All of it.
+pub(super) fn lines(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let all = [memory(line, snapshot), speed(line, snapshot), errors(line, snapshot), links(line, snapshot)];
+    all.into_iter().flatten().collect()
+}
+
+fn of(line: &Line, snapshot: &Snapshot, metric: Metric) -> Option<f64> {
+    snapshot.present(&line.gpu, metric, None).map(|seen| seen.value)
+}
+
+/// A line whose number nobody tells.
+pub(super) fn unseen(label: &str, what: &str) -> Told {
+    Told::new(Weight::Context, label, format!("? nobody tells {what}")).text_colored(ColorRole::Unknown)
+}
+
+fn memory(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let (Some(used), Some(max)) = (line.used, line.max) else {
+        return vec![unseen("memory", "how much memory is used and there is")];
+    };
+    let text = format!(
+        "{} of {} used; {}",
+        show(used, Unit::Bytes),
+        show(max, Unit::Bytes),
+        course_words(line.course)
+    );
+    let grows = matches!(line.course, Course::Grows(_));
+    let role = if grows { ColorRole::Suspect } else { ColorRole::Text };
+    let mut lines = vec![Told::new(Weight::Context, "memory", text).text_colored(role)];
+    if let Some(failed) = of(line, snapshot, GPU_ALLOCATION_FAILURES).filter(|failed| *failed > 0.0) {
+        let text = format!("{} allocations fail", show(failed, Unit::PerSecond));
+        lines.push(Told::new(Weight::Account, "! memory", text).colored(ColorRole::Suspect));
+    }
+    let busy = of(line, snapshot, GPU_MEMORY_BUSY);
+    lines.extend(busy.map(|busy| {
+        Told::new(Weight::Context, "", format!("read or written {} of the time", show(busy, Unit::Ratio)))
+    }));
+    lines
+}
+
+fn speed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let pair = |now: Option<f64>, max: Option<f64>, unit| match (now, max) {
+        (Some(now), Some(max)) => Some(format!("{} of {}", show(now, unit), show(max, unit))),
+        (Some(now), None) => Some(show(now, unit)),
+        _ => None,
+    };
+    let told: Vec<String> = [
+        pair(line.clock, line.clock_max, Unit::Hertz),
+        pair(line.power, line.power_max, Unit::Watts),
+        pair(line.temperature, None, Unit::Celsius),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut lines = if told.is_empty() {
+        vec![unseen("speed", "clocks, power and temperature")]
+    } else {
+        vec![Told::new(Weight::Context, "speed", told.join(", "))]
+    };
+    let mut reasons: Vec<(&str, f64)> = parts_of(snapshot, &line.gpu, GPU_THROTTLED)
+        .flatten()
+        .filter_map(|part| {
+            Some((part.as_str(), snapshot.present(&line.gpu, GPU_THROTTLED, Some(part))?.value))
+        })
+        .collect();
+    if reasons.is_empty() {
+        lines.push(unseen("held down", "what holds its clocks down"));
+        return lines;
+    }
+    reasons.retain(|(_, share)| *share > 0.0);
+    reasons.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let words: Vec<String> = reasons
+        .iter()
+        .map(|(reason, share)| {
+            format!("{} of the time by {}", show(*share, Unit::Ratio), throttle::words(reason))
+        })
+        .collect();
+    let words = if words.is_empty() { "by nothing now".to_owned() } else { words.join(", ") };
+    lines.push(Told::new(Weight::Context, "held down", words));
+    lines
+}
+
+/// The errors that are told, each with what the catalogue says of it.
+fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let mut codes: Vec<(u32, String)> = vec![];
+    let last = of(line, snapshot, GPU_XID);
+    if let Some(code) = last.filter(|code| *code >= 1.0) {
+        codes.push((code as u32, format!("last logged{}", since(line, snapshot, code))));
+    }
+    for part in parts_of(snapshot, &line.gpu, GPU_XIDS).flatten() {
+        let count = snapshot.present(&line.gpu, GPU_XIDS, Some(part)).map_or(0.0, |seen| seen.value);
+        if let Some(code) = part.as_str().parse().ok().filter(|_| count > 0.0) {
+            codes.push((code, format!("{count:.0} of late")));
+        }
+    }
+    let counts = parts_of(snapshot, &line.gpu, GPU_XIDS).next().is_some();
+    let mut lines = vec![];
+    if codes.is_empty() {
+        lines.push(if last.is_some() || counts {
+            Told::new(Weight::Context, "errors", "no XID".to_owned())
+        } else {
+            unseen("errors", "of errors that the driver logs (XID)")
+        });
+    }
+    for (code, when) in codes {
+        let (label, role) = ("! XID", ColorRole::Suspect);
+        let text = match xid::by_code(code) {
+            Some(row) => format!(
+                "{code} {} ({when}): {}; {}'s doing; {}",
+                row.name,
+                row.meaning,
+                row.blame.word(),
+                row.action
+            ),
+            None => format!("{code} ({when}): not in the catalogue; look it up at the vendor"),
+        };
+        lines.push(Told::new(Weight::Account, label, text).colored(role));
+    }
+    let of_memory = [
+        parts_words(line, snapshot, GPU_ECC, "memory errors", Unit::PerSecond),
+        parts_words(line, snapshot, GPU_REMAPPED, "rows replaced", Unit::Count),
+        of(line, snapshot, GPU_REMAP)
+            .filter(|failed| *failed > 0.5)
+            .map(|_| "a bad row could not be replaced".to_owned()),
+    ];
+    let of_memory: Vec<String> = of_memory.into_iter().flatten().collect();
+    if !of_memory.is_empty() {
+        lines.push(Told::new(Weight::Context, "", of_memory.join("; ")));
+    }
+    lines
+}
+
+/// Since when a code stands there, as far as anybody saw.
+fn since(line: &Line, snapshot: &Snapshot, code: f64) -> String {
+    let Some(trace) = snapshot.history.trace(&line.gpu, GPU_XID, None) else { return String::new() };
+    let until_now = trace.newest_first().skip_while(|seen| seen.at > snapshot.at);
+    let first = until_now.take_while(|seen| seen.value == code).last();
+    let oldest = trace.oldest();
+    match first {
+        Some(first) if oldest.is_some_and(|oldest| oldest.at < first.at) => {
+            format!(" at {}", first.at.clock())
+        }
+        _ => " before anybody looked".to_owned(),
+    }
+}
+
+fn parts_words(line: &Line, snapshot: &Snapshot, metric: Metric, what: &str, unit: Unit) -> Option<String> {
+    let each = parts_of(snapshot, &line.gpu, metric).filter_map(|part| {
+        let value = snapshot.present(&line.gpu, metric, part)?.value;
+        Some(format!("{}{}", show(value, unit), part.map_or(String::new(), |part| format!(" {part}"))))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("{what}: {}", each.join(", ")))
+}
+
+fn links(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let now = |metric| of(line, snapshot, metric);
+    let of_max = |now: Option<f64>, max: Option<f64>, what: &str| match (now, max) {
+        (Some(now), Some(max)) => Some(format!("{what}{now:.0} of {max:.0}")),
+        (Some(now), None) => Some(format!("{what}{now:.0}")),
+        _ => None,
+    };
+    let rate =
+        |metric, what: &str| now(metric).map(|rate| format!("{} {what}", show(rate, Unit::BytesPerSecond)));
+    let pcie = [
+        of_max(now(GPU_PCIE_GENERATION), now(GPU_PCIE_GENERATION_MAX), "generation "),
+        of_max(now(GPU_PCIE_WIDTH), now(GPU_PCIE_WIDTH_MAX), "lanes "),
+        rate(GPU_PCIE_IN, "in"),
+        rate(GPU_PCIE_OUT, "out"),
+        now(GPU_PCIE_REPLAYS).map(|rate| format!("{} repeated", show(rate, Unit::PerSecond))),
+    ];
+    let pcie: Vec<String> = pcie.into_iter().flatten().collect();
+    let mut lines = match pcie.is_empty() {
+        true => vec![unseen("PCIe", "its link to the machine")],
+        false => vec![Told::new(Weight::Context, "PCIe", pcie.join(", "))],
+    };
+    let nvlink = [
+        now(GPU_NVLINKS).map(|up| format!("{up:.0} up")),
+        parts_words(line, snapshot, GPU_NVLINK_ERRORS, "errors", Unit::PerSecond),
+    ];
+    let nvlink: Vec<String> = nvlink.into_iter().flatten().collect();
+    if !nvlink.is_empty() {
+        lines.push(Told::new(Weight::Context, "NVLink", nvlink.join("; ")));
+    }
+    lines
+}

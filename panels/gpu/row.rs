@@ -1,0 +1,212 @@
+//! One GPU, or one that an instance tells of, in a row.
+
+use std::cmp::Reverse;
+
+use headwater_engine::gpu_memory::{self, Course};
+use headwater_engine::metric::{
+    GPU_CLOCK, GPU_CLOCK_MAX, GPU_LAUNCH, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE,
+    GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, Metric, Unit,
+};
+use headwater_engine::quantity::show;
+use headwater_engine::report::Verdict;
+use headwater_engine::throttle;
+use headwater_engine::wording::verdict_word;
+use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
+
+use super::reading::Reading;
+use crate::strip_bins::Bins;
+use crate::table::Row;
+
+/// The cells of a strip, 0 to 1; a gap is a cell without a value.
+type Strip = Vec<Option<f64>>;
+
+/// One row.
+pub(super) struct Line {
+    pub(super) id: String,
+    pub(super) gpu: Subject,
+    pub(super) verdict: Verdict,
+    pub(super) reason: String,
+    pub(super) busy: Option<f64>,
+    pub(super) used: Option<f64>,
+    pub(super) max: Option<f64>,
+    pub(super) course: Course,
+    pub(super) temperature: Option<f64>,
+    pub(super) power: Option<f64>,
+    pub(super) power_max: Option<f64>,
+    pub(super) clock: Option<f64>,
+    pub(super) clock_max: Option<f64>,
+    /// The longest launch with its healthy value, whoever times it.
+    pub(super) launch: Option<(f64, Option<f64>)>,
+    /// The last error that the driver logged; 0 where it logged none.
+    pub(super) xid: Option<f64>,
+    /// The reason for which it is held down most, with its share of the time.
+    pub(super) held: Option<(String, f64)>,
+    pub(super) busy_strip: Strip,
+    pub(super) memory_strip: Strip,
+    pub(super) held_strip: Strip,
+}
+
+impl Line {
+    /// Its short name: `host-a:0`, or `ranker 10.0.0.5:8000` of one that an instance tells of.
+    pub(super) fn name(&self) -> String {
+        match self.gpu.address() {
+            Some(address) => format!("{} {address}", self.gpu.name()),
+            None => self.gpu.name().to_owned(),
+        }
+    }
+
+    /// The share of its memory that is used.
+    pub(super) fn share(&self) -> Option<f64> {
+        Some(self.used? / self.max.filter(|max| *max > 0.0)?)
+    }
+
+    /// Seconds until its memory is full, where it grows.
+    pub(super) fn full_in_s(&self) -> Option<f64> {
+        match self.course {
+            Course::Grows(growth) => growth.full_in_s,
+            _ => None,
+        }
+    }
+
+    /// What its numbers say together.
+    pub(super) fn reading(&self) -> Reading {
+        Reading::of(self.busy, self.launch, self.share(), self.course)
+    }
+
+    /// The row in words, for the clipboard.
+    pub(super) fn words(&self) -> String {
+        let numbers = [
+            ("busy", self.busy, Unit::Ratio),
+            ("memory", self.share(), Unit::Ratio),
+            ("temperature", self.temperature, Unit::Celsius),
+            ("clock", self.clock, Unit::Hertz),
+            ("launch", self.launch.map(|(now, _)| now), Unit::Seconds),
+        ];
+        let told = numbers
+            .into_iter()
+            .filter_map(|(name, value, unit)| Some(format!("{name} {}", show(value?, unit))));
+        let told: Vec<String> = told.collect();
+        let told = if told.is_empty() { "no number is fresh".to_owned() } else { told.join(", ") };
+        format!(
+            "{} {}: {}; {told}; {}",
+            self.id,
+            verdict_word(self.verdict),
+            self.reason,
+            self.reading().means()
+        )
+    }
+}
+
+impl Row for Line {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Every GPU that is known or declared, the worst first.
+pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
+    let told: Vec<&Subject> =
+        snapshot.history.subjects().filter(|subject| subject.kind() == Kind::Gpu).collect();
+    let is_dark = |component: &&Subject| {
+        component.kind() == Kind::Gpu && !told.iter().any(|told| component.contains(told))
+    };
+    let dark = snapshot.graph.components().filter(is_dark);
+    let mut rows: Vec<Line> = told.iter().copied().chain(dark).map(|gpu| line(snapshot, gpu)).collect();
+    // Whoever is accused first, then the fullest: of a hundred that are alike the one that differs.
+    rows.sort_by(|one, other| {
+        let share = |line: &Line| Reverse((line.share().unwrap_or(0.0) * 1e6) as u64);
+        (one.verdict, share(one), &one.id).cmp(&(other.verdict, share(other), &other.id))
+    });
+    rows
+}
+
+fn line(snapshot: &Snapshot, gpu: &Subject) -> Line {
+    let of = |metric: Metric| snapshot.present(gpu, metric, None).map(|seen| seen.value);
+    let memory = gpu_memory::of(&snapshot.history, gpu, snapshot.at, snapshot.fresh_from(gpu, GPU_MEMORY));
+    let trace = snapshot.history.trace(gpu, GPU_MEMORY, None);
+    let course = match (memory, trace) {
+        (Some((_, max)), Some(trace)) => gpu_memory::course(trace, max, snapshot.at),
+        _ => Course::TooShort,
+    };
+    let (verdict, reason) = verdict(snapshot, gpu);
+    Line {
+        id: gpu.to_string(),
+        verdict,
+        reason,
+        busy: of(GPU_UTILIZATION),
+        used: memory.map(|(used, _)| used.value).or_else(|| of(GPU_MEMORY)),
+        max: memory.map(|(_, max)| max),
+        course,
+        temperature: of(GPU_TEMPERATURE),
+        power: of(GPU_POWER),
+        power_max: of(GPU_POWER_MAX),
+        clock: of(GPU_CLOCK),
+        clock_max: of(GPU_CLOCK_MAX),
+        launch: launch(snapshot, gpu),
+        xid: of(GPU_XID),
+        held: held(snapshot, gpu),
+        busy_strip: vec![],
+        memory_strip: vec![],
+        held_strip: vec![],
+        gpu: gpu.clone(),
+    }
+}
+
+/// The names of the parts of a metric that a subject has.
+pub(super) fn parts_of<'a>(
+    snapshot: &'a Snapshot,
+    subject: &Subject,
+    metric: Metric,
+) -> impl Iterator<Item = Option<&'a RemoteText>> + 'a {
+    let wanted = metric.into();
+    snapshot.history.traces(subject).filter(move |(name, ..)| **name == wanted).map(|(_, part, _)| part)
+}
+
+/// The longest of the launches that are timed, with what the rule about them takes for healthy.
+fn launch(snapshot: &Snapshot, gpu: &Subject) -> Option<(f64, Option<f64>)> {
+    let timed = parts_of(snapshot, gpu, GPU_LAUNCH)
+        .filter_map(|part| Some(snapshot.present(gpu, GPU_LAUNCH, part)?.value));
+    let longest = timed.reduce(f64::max)?;
+    let declared = snapshot.settings.component(gpu).and_then(|one| one.baselines.get(GPU_LAUNCH.name()));
+    Some((longest, declared.copied()))
+}
+
+/// The reason for which a GPU is held down most, of those that cost it something.
+fn held(snapshot: &Snapshot, gpu: &Subject) -> Option<(String, f64)> {
+    let reasons = parts_of(snapshot, gpu, GPU_THROTTLED).flatten();
+    let costs = |reason: &&RemoteText| throttle::by_name(reason.as_str()).is_none_or(|row| row.costs);
+    let each = reasons.filter(costs).filter_map(|reason| {
+        let share = snapshot.present(gpu, GPU_THROTTLED, Some(reason))?.value;
+        Some((reason.to_string(), share))
+    });
+    each.max_by(|(_, one), (_, other)| one.total_cmp(other))
+}
+
+/// The verdict on a GPU: its own, else that of the component that it belongs to.
+fn verdict(snapshot: &Snapshot, gpu: &Subject) -> (Verdict, String) {
+    let of = |subject: &Subject| snapshot.report.verdicts.iter().find(|row| row.subject == *subject);
+    let row = of(gpu).or_else(|| of(&gpu.component_of()));
+    row.map_or((Verdict::Unknown, "no rule looks at it yet".to_owned()), |row| {
+        (row.verdict, row.reason.clone())
+    })
+}
+
+/// Gives all rows strips of so many cells; returns what a cell is.
+pub(super) fn give_strips(rows: &mut [Line], snapshot: &Snapshot, wide: u16, narrow: u16) -> String {
+    let (bins, short) = (Bins::fitting(wide, snapshot), Bins::fitting(narrow, snapshot));
+    for row in rows.iter_mut() {
+        let cells = |metric, part: Option<&RemoteText>, bins: &Bins| {
+            let trace = snapshot.history.trace(&row.gpu, metric, part);
+            trace.map(|trace| bins.greatest(trace)).unwrap_or_default()
+        };
+        let max = row.max.unwrap_or(f64::INFINITY);
+        let busy = cells(GPU_UTILIZATION, None, &bins);
+        let memory = cells(GPU_MEMORY, None, &short);
+        let held = row.held.as_ref().map(|(reason, _)| RemoteText::new(reason));
+        let held = held.map(|reason| cells(GPU_THROTTLED, Some(&reason), &short)).unwrap_or_default();
+        row.busy_strip = busy;
+        row.memory_strip = memory.into_iter().map(|cell| cell.map(|used| used / max)).collect();
+        row.held_strip = held;
+    }
+    bins.words()
+}
