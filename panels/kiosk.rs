@@ -2,7 +2,7 @@
 //! can be read from across the room.
 //!
 //! While something is guilty, the wall shows the panel of the shards when the first suspect is a shard, because its
-//! strips show which one differs and since when, and else the overview, which says who is guilty and why; the verdict
+//! strips show which one differs and since when, that of GPUs when it is one or what feeds it, and else the overview, which says who is guilty and why; the verdict
 //! itself stands in big type above either. A clock and the age of the data are always in sight, so that nobody takes an
 //! old picture for the present.
 
@@ -12,7 +12,7 @@ mod face;
 use std::time::Duration;
 
 use headwater_engine::report::{Conclusion, Verdict};
-use headwater_engine::{Moment, Snapshot};
+use headwater_engine::{Kind, Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -29,6 +29,9 @@ const SHIFT_EVERY: Duration = Duration::from_secs(180);
 
 /// Where the picture stands within its margin, one cell from one place to the next.
 const SHIFTS: &[(u16, u16)] = &[(1, 1), (2, 1), (2, 2), (1, 2), (0, 2), (0, 1), (0, 0), (1, 0)];
+
+/// The rule that accuses a machine of what is seen at its GPUs.
+const LAUNCH_STALL: &str = "launch-stall";
 
 /// Below this size every cell is needed, and there is no margin.
 const LEAST_FOR_MARGIN: (u16, u16) = (40, 12);
@@ -154,7 +157,13 @@ fn failing(snapshot: &Snapshot) -> Option<usize> {
     let is_shard = shards.iter().any(|shard| {
         shard.subject == first.subject || first.subject.parent().as_ref() == Some(&shard.subject)
     });
-    let name = if is_shard { "shards" } else { "overview" };
+    // What feeds a GPU shows there as well: its launches, and how little it has to do.
+    let is_gpu = first.subject.kind() == Kind::Gpu || first.rule == LAUNCH_STALL;
+    let name = match (is_shard, is_gpu) {
+        (true, _) => "shards",
+        (_, true) => "gpu",
+        _ => "overview",
+    };
     PANELS.iter().position(|row| row.name == name)
 }
 

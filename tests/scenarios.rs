@@ -136,11 +136,14 @@ incidents! {
     deploy_decoy
     deploy_with_nothing_else
     forks_that_repeat
+    gpu_memory_leaks
     hardly_any_traffic
     healthy_surge
     herd_then_misses
     hot_key_without_a_name
+    innocent_gpu
     late_node
+    launches_wait_for_the_host
     neighbour_on_the_host
     observer_lag
     one_host_of_redis

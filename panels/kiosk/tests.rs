@@ -219,3 +219,22 @@ fn an_incident_on_a_wall() {
     ─ Shards, while this lasts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ");
 }
+
+#[test]
+fn a_failing_gpu_or_what_feeds_it_keeps_the_panel_of_gpus_in_sight() {
+    let mut wall = Wall::new(&[]);
+    let incident = World::after(Trouble::FullLink, 60);
+    wall.now = incident.at;
+    for (subject, rule, panel) in [
+        ("gpu/host-a:0", "gpu-error", "gpu"),
+        ("host/host-a", "launch-stall", "gpu"),
+        ("host/host-a", "host-starved", "overview"),
+    ] {
+        let mut snapshot = Snapshot::clone(&incident);
+        let first = &mut Arc::make_mut(&mut snapshot.report).suspects[0];
+        (first.subject, first.rule) = (subject.parse().unwrap(), rule.to_owned());
+        wall.newest = Some(Arc::new(snapshot));
+        wall.drawn(80, 24);
+        assert_eq!(wall.kiosk.showing(), panel, "{rule}");
+    }
+}

@@ -280,11 +280,6 @@ impl World {
         self.hosts.get(cluster).unwrap_or(NONE)
     }
 
-    /// What is known of keys.
-    pub fn keyspace(&self) -> &Keyspace {
-        &self.keyspace
-    }
-
     /// What each node of a deployment says of the whole, with when it said so; a node that says nothing any more keeps
     /// its last word until it leaves the deployment.
     pub fn views(&self, cluster: &Subject) -> impl Iterator<Item = &(Moment, Arc<ClusterView>)> {

@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::batcher::Batcher;
 pub(super) use self::batcher::{LARGEST_BATCH, Pace, QUEUE};
-pub(super) use self::feature_store::POOL;
 use self::feature_store::FeatureStore;
+pub(super) use self::feature_store::POOL;
 pub(super) use self::release::Release;
 use super::LabError;
 use super::counters::ServiceCounters;

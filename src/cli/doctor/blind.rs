@@ -1,163 +1,21 @@
 //! What the targets do not tell, and which rules of the inference path stay blind without it: one row a gap.
 
+mod gaps;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use headwater_engine::metric::{
-    BATCH_MAX, BATCH_SIZE, CLIENT_ATTEMPTS, GPU_UTILIZATION, HOST_LOAD, HOST_RUNNABLE, HOST_THROTTLED,
-    IN_FLIGHT, KV_USAGE, LOG_REPEATED, LOG_REQUESTS, MODEL_DURATION, Metric, MetricName, PREEMPTIONS,
-    QUEUE_REJECTED, QUEUE_WAITING, READY, REQUEST_DURATION, REQUESTS, STAGE_DURATION, TTFT, UPSTREAM_EJECTED,
-    UPSTREAM_HEALTHY, UPSTREAM_READY, UPSTREAM_REQUESTS, UPSTREAM_RETRIES, UPSTREAM_TIMEOUT,
+    IN_FLIGHT, LOG_REPEATED, LOG_REQUESTS, MODEL_DURATION, Metric, MetricName, READY, REQUEST_DURATION, TTFT,
+    UPSTREAM_TIMEOUT,
 };
 use headwater_engine::reading::{Reading, Value};
 use headwater_engine::{Kind, Subject};
 
+use self::gaps::{By, GAPS};
 use super::logs::tells_ids;
 use crate::config::Config;
 use crate::sources::logs::line::Format;
 use crate::sources::probe::ProbeKind;
-
-/// Something that may be missing.
-struct Gap {
-    /// Of what kind of component it is missed.
-    of: Kind,
-    /// It is missed only where one of these is told.
-    beside: &'static [Metric],
-    /// Any of these is enough.
-    any: &'static [Metric],
-    /// Who must tell it.
-    by: By,
-    /// The rules that stay blind, or are worth the middle at most.
-    rules: &'static [&'static str],
-    /// What is missing.
-    lacks: &'static str,
-    /// What to do about it.
-    add: &'static str,
-}
-
-/// Who must tell what may be missing.
-enum By {
-    /// The component itself, and with buckets where they are times.
-    Itself,
-    /// The component of this kind with the same name.
-    Its(Kind),
-    /// Anybody at all.
-    Anybody,
-}
-
-/// What says that a service answers requests.
-const ANSWERS: &[Metric] = &[REQUESTS, IN_FLIGHT, REQUEST_DURATION, MODEL_DURATION, TTFT];
-
-static GAPS: &[Gap] = &[
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[REQUEST_DURATION, MODEL_DURATION, TTFT],
-        by: By::Itself,
-        rules: &["latency-shift", "slow-instance"],
-        lacks: "no buckets of the time that requests take, and a mean hides the slow ones",
-        add: "switch histograms on (Spring: management.metrics.distribution.percentiles-histogram), or add a [[log]] \
-              with times",
-    },
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[CLIENT_ATTEMPTS, UPSTREAM_RETRIES, LOG_REPEATED],
-        by: By::Anybody,
-        rules: &["retry-storm", "surge"],
-        lacks: "nothing counts what is asked again: a rise is 'surge or storm'",
-        add: "add the page of the gateway or of the clients, or a [[log]] of requests with ids",
-    },
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[QUEUE_WAITING],
-        by: By::Its(Kind::Queue),
-        rules: &["queue-not-compute", "batch-starved", "compute-bound", "no-backpressure"],
-        lacks: "no depth of its queue",
-        add: "expose how many requests wait, as 'inference_queue_depth' or as your server's own metric",
-    },
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[READY, UPSTREAM_READY],
-        by: By::Anybody,
-        rules: &["fake-healthy"],
-        lacks: "nobody tells of a readiness check",
-        add: "add a [[probe]] of kind \"ready\" of the page that your orchestrator asks",
-    },
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[STAGE_DURATION],
-        by: By::Itself,
-        rules: &["self-slow", "host-starved"],
-        lacks: "no times of the stages of a request",
-        add: "expose a histogram '..._stage_duration_seconds' with a label 'stage'",
-    },
-    Gap {
-        of: Kind::Queue,
-        beside: &[QUEUE_WAITING],
-        any: &[BATCH_MAX],
-        by: By::Itself,
-        rules: &["batch-starved", "compute-bound"],
-        lacks: "nobody says how many requests a batch may hold",
-        add: "expose the limit of the batcher beside the sizes of its batches",
-    },
-    Gap {
-        of: Kind::Queue,
-        beside: &[QUEUE_WAITING],
-        any: &[QUEUE_REJECTED],
-        by: By::Itself,
-        rules: &["no-backpressure"],
-        lacks: "refused requests are not counted",
-        add: "expose them, as 'inference_queue_rejected_total' or as your server's own metric",
-    },
-    Gap {
-        of: Kind::Queue,
-        beside: &[KV_USAGE],
-        any: &[PREEMPTIONS],
-        by: By::Itself,
-        rules: &["kv-cache-pressure"],
-        lacks: "requests that are pushed out of a batch are not counted",
-        add: "see whether a newer version of the server counts preemptions",
-    },
-    Gap {
-        of: Kind::Queue,
-        beside: &[QUEUE_WAITING, BATCH_SIZE],
-        any: &[GPU_UTILIZATION],
-        by: By::Anybody,
-        rules: &["queue-not-compute", "compute-bound", "batch-starved"],
-        lacks: "no GPU is seen, so a full queue is 'the batcher or the GPU'",
-        add: "add the page of dcgm-exporter or nvidia_gpu_exporter",
-    },
-    Gap {
-        of: Kind::Gateway,
-        beside: &[UPSTREAM_REQUESTS, REQUESTS],
-        any: &[UPSTREAM_TIMEOUT],
-        by: By::Itself,
-        rules: &["timeout-mismatch", "no-backpressure"],
-        lacks: "nobody says how long it waits for an upstream",
-        add: "write timeout = \"3s\", as it is configured, in its [[component]]: hardly any gateway tells",
-    },
-    Gap {
-        of: Kind::Gateway,
-        beside: &[UPSTREAM_REQUESTS, REQUESTS],
-        any: &[UPSTREAM_EJECTED, UPSTREAM_HEALTHY, UPSTREAM_READY],
-        by: By::Itself,
-        rules: &["failover-storm"],
-        lacks: "nobody says which upstreams get requests",
-        add: "switch its outlier detection's or health checks' numbers on",
-    },
-    Gap {
-        of: Kind::Service,
-        beside: ANSWERS,
-        any: &[HOST_RUNNABLE, HOST_LOAD, HOST_THROTTLED],
-        by: By::Anybody,
-        rules: &["host-starved"],
-        lacks: "no machine is seen",
-        add: "add the page of node_exporter or cAdvisor",
-    },
-];
 
 /// What is told of whom.
 #[derive(Debug, Default)]
@@ -246,7 +104,11 @@ mod tests {
 
     use headwater_engine::Moment;
     use headwater_engine::histogram::Histogram;
-    use headwater_engine::metric::Form;
+    use headwater_engine::metric::{
+        BATCH_MAX, Form, GPU_LAUNCH, GPU_MEMORY_MAX, GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, HOST_LOAD,
+        QUEUE_REJECTED, QUEUE_WAITING, REQUESTS, STAGE_DURATION, UPSTREAM_READY, UPSTREAM_REQUESTS,
+        UPSTREAM_RETRIES,
+    };
     use headwater_engine::rules::by_id;
 
     use super::*;
@@ -317,6 +179,10 @@ mod tests {
             ("queue/a@h:1", BATCH_MAX),
             ("queue/a@h:1", QUEUE_REJECTED),
             ("gpu/h:0", GPU_UTILIZATION),
+            ("gpu/h:0", GPU_MEMORY_MAX),
+            ("gpu/h:0", GPU_XID),
+            ("gpu/h:0", GPU_THROTTLED),
+            ("gpu/h:0", GPU_LAUNCH),
             ("host/h", HOST_LOAD),
             ("gateway/edge@h:3", UPSTREAM_REQUESTS),
             ("gateway/edge@h:3", UPSTREAM_RETRIES),
@@ -334,5 +200,15 @@ mod tests {
                 .any(|line| line.starts_with("service/a: no times of the stages of a request (and 1 more)")),
             "{lines:#?}"
         );
+    }
+
+    #[test]
+    fn a_gpu_of_which_only_utilisation_is_told_is_not_seen() {
+        let lines = said(&heard(&[("gpu/h:0", GPU_UTILIZATION)], &[]));
+        let names: Vec<bool> = ["gpu-memory-full", "gpu-error", "gpu-throttled", "launch-stall"]
+            .iter()
+            .map(|rule| lines.iter().any(|line| line.contains(rule)))
+            .collect();
+        assert_eq!(names, [true; 4], "{lines:#?}");
     }
 }

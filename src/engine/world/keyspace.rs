@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::World;
 use super::slow_log::SAME_ENTRY_MS;
 use crate::reading::{HotSearch, KeyMethod, KeySizes, LargeCommand, Scan, ScanState};
 use crate::subject::Subject;
@@ -29,6 +30,13 @@ pub struct Keyspace {
     sizes: BTreeMap<Subject, Arc<KeySizes>>,
     /// The newest large commands of each node, oldest first.
     large: BTreeMap<Subject, VecDeque<Arc<LargeCommand>>>,
+}
+
+impl World {
+    /// What is known of keys.
+    pub fn keyspace(&self) -> &Keyspace {
+        &self.keyspace
+    }
 }
 
 impl Keyspace {

@@ -79,6 +79,8 @@ pub struct Row {
     pub aggregate: Aggregate,
     /// Whether its counts go on top of an earlier row's instead of giving way to it.
     pub adds: bool,
+    /// Whether it is a share or a level already, where the metric is a rate of totals: one bit of a mask of reasons.
+    pub is_level: bool,
     /// What a value is multiplied with to be in the metric's unit.
     pub scale: f64,
     /// Types that pages wrongly declare and that are taken all the same.
@@ -287,6 +289,9 @@ struct RowEntry {
     range: Option<[f64; 2]>,
     #[serde(default)]
     codes: BTreeMap<String, f64>,
+    bit: Option<u32>,
+    #[serde(default)]
+    level: bool,
     states: Option<meaning::StatesEntry>,
     #[serde(default)]
     typed: Vec<String>,
@@ -405,6 +410,7 @@ impl RowEntry {
             sentinels: self.sentinels,
             range: self.range,
             codes: self.codes,
+            bit: self.bit,
             states: self.states,
         })
         .map_err(|(key, value, fix)| wrong(file, key, &value, fix))?;
@@ -424,6 +430,7 @@ impl RowEntry {
             field: self.field,
             aggregate: self.aggregate,
             adds: self.add,
+            is_level: self.level,
             typed: self.typed.iter().map(kind).collect::<Result<_, _>>()?,
             is_ratio: !self.over.is_empty(),
             partners: patterns(if self.over.is_empty() { &self.count } else { &self.over }),

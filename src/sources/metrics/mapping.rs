@@ -396,8 +396,10 @@ fn accepts(row: &Row, kind: Option<FamilyKind>) -> bool {
         // A sum and a count are two counters; a summary has both, and neither has buckets.
         (Form::Histogram, _) if !row.partners.is_empty() => matches!(kind, None | Some(Counter | Untyped)),
         (Form::Histogram, _) | (_, Field::Count | Field::Sum) => matches!(kind, Some(Histogram | Summary)),
-        (Form::Counter, Field::Value) => matches!(kind, None | Some(Counter | Untyped)),
-        (Form::Gauge, Field::Value) => matches!(kind, None | Some(Gauge | Untyped | StateSet)),
+        (Form::Counter, Field::Value) if !row.is_level => matches!(kind, None | Some(Counter | Untyped)),
+        (Form::Counter | Form::Gauge, Field::Value) => {
+            matches!(kind, None | Some(Gauge | Untyped | StateSet))
+        }
     }
 }
 

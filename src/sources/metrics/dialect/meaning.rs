@@ -14,6 +14,8 @@ pub(in crate::sources::metrics) struct Meaning {
     sentinels: Vec<f64>,
     range: Option<[f64; 2]>,
     codes: Vec<(f64, f64)>,
+    /// The bit of a mask that is meant: 1 where it is set, else 0.
+    bit: Option<u32>,
     states: Option<States>,
 }
 
@@ -30,6 +32,7 @@ pub(super) struct MeaningKeys {
     pub(super) sentinels: Vec<f64>,
     pub(super) range: Option<[f64; 2]>,
     pub(super) codes: BTreeMap<String, f64>,
+    pub(super) bit: Option<u32>,
     pub(super) states: Option<StatesEntry>,
 }
 
@@ -49,6 +52,10 @@ impl Meaning {
         {
             return Err(("range", format!("[{least}, {most}]"), "must begin below its end"));
         }
+        // A number on a page holds whole numbers up to 2^53.
+        if let Some(bit) = keys.bit.filter(|bit| *bit > 52) {
+            return Err(("bit", bit.to_string(), "is none of a number on a page: write 0 to 52"));
+        }
         let code = |(text, means): (String, f64)| match text.parse::<f64>() {
             Ok(code) => Ok((code, means)),
             Err(_) => Err(("codes", text, "is no number: write the number of the page in quotes")),
@@ -58,6 +65,7 @@ impl Meaning {
             sentinels: keys.sentinels,
             range: keys.range,
             codes: keys.codes.into_iter().map(code).collect::<Result<_, _>>()?,
+            bit: keys.bit,
             states,
         })
     }
@@ -71,6 +79,11 @@ impl Meaning {
         }
         let value =
             if self.codes.is_empty() { value } else { self.codes.iter().find(|(code, _)| *code == value)?.1 };
+        let value = match self.bit {
+            Some(_) if value < 0.0 => return None,
+            Some(bit) => f64::from((value as u64 >> bit & 1) as u8),
+            None => value,
+        };
         match &self.states {
             None => Some(value),
             Some(states) => {

@@ -90,7 +90,8 @@ struct Collector<'d> {
 
 impl Collector<'_> {
     fn number(&mut self, labels: &[Label<'_>], value: f64) {
-        let (aggregate, is_counter) = (self.row.aggregate, self.row.metric.row().form == Form::Counter);
+        let aggregate = self.row.aggregate;
+        let is_counter = self.row.metric.row().form == Form::Counter && !self.row.is_level;
         match self.fit(labels) {
             Fit::Meant => {}
             // Libraries create a series at its first event, so that no series of errors yet means none so far where
