@@ -9,7 +9,7 @@ use headwater_engine::metric::{
     UPSTREAM_TIMEOUT,
 };
 use headwater_engine::reading::{Reading, Value};
-use headwater_engine::{Kind, Subject};
+use headwater_engine::Subject;
 
 use self::gaps::{By, GAPS};
 use super::logs::tells_ids;
