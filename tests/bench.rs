@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use headwater_test_support::{StubCuda, wait_until};
+use headwater_test_support::{NvmlRelease, StubCuda, StubNvml, wait_until};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -154,6 +154,57 @@ fn every_kernel_arrives_at_the_driver_and_its_result_is_right() {
     assert!(kernels.iter().all(|kernel| kernel["wrong"].is_null()), "{report}");
     let copy = kernels.iter().find(|kernel| kernel["name"] == "copy").expect("it was timed");
     assert_eq!((&copy["work"], &copy["rate_unit"]), (&Value::from(1_048_576.0), &Value::from("B/s")));
+}
+
+#[test]
+fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone() {
+    let home = Home::with_stub("");
+    let stub = home.stub.as_ref().expect("it was just made");
+    stub.set(&format!("log {}\n", stub.log_file().display()));
+    let mut nvml = StubNvml::new(NvmlRelease::Present);
+    nvml.set(&[
+        ("count", "1"),
+        ("driver", "570.86.15"),
+        ("0.uuid", "GPU-07070707-0707-0707-0707-070707070707"),
+        ("0.temperature.0", "83"),
+        ("0.clock.1", "1410"),
+        ("0.power", "698500"),
+        ("0.reasons", "36"),
+        ("0.utilization", "40"),
+        ("0.utilization.memory", "10"),
+        ("0.memory.total", "85899345920"),
+        ("0.memory.used", "10000000000"),
+    ]);
+    let library = nvml.library();
+    let run = |arguments: &[&str]| {
+        let mut command = home.command(&[&SMALL, arguments].concat());
+        Ran::of(command.env("HEADWATER_NVML", &library).output().expect("headwater runs"))
+    };
+    let ran = run(&["--backend", "cuda", "--kernels", "launch", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report = ran.json();
+    assert_eq!(report["driver"], "570.86.15");
+    let expected = serde_json::json!({
+        "sm_clock_hz": 1.41e9, "temperature_c": 83.0, "power_w": 698.5, "utilization": 0.4,
+        "throttle": ["sw_power_cap", "sw_thermal_slowdown"],
+    });
+    for moment in ["before", "after"] {
+        for (key, value) in expected.as_object().expect("it is one") {
+            assert_eq!(&report["conditions"][moment][key], value, "{key} {moment}");
+        }
+        // A clock that the driver does not tell is no zero.
+        assert!(report["conditions"][moment].get("memory_clock_hz").is_none(), "{report}");
+    }
+    assert!(report["conditions"]["missing"].is_null(), "{report}");
+
+    nvml.set(&[("0.utilization", "97")]);
+    let calls = || stub.calls().iter().filter(|call| *call == "cuDevicePrimaryCtxRetain").count();
+    let before = calls();
+    let ran = run(&["--backend", "cuda", "--kernels", "launch"]);
+    assert_eq!(ran.code, Some(69), "{ran:?}");
+    assert!(ran.err.contains("refused: it is 97 % in use"), "{ran:?}");
+    assert_eq!(calls(), before, "a context alone would take hundreds of megabytes");
+    assert_eq!(run(&["--backend", "cuda", "--kernels", "launch", "--force"]).code, Some(0));
 }
 
 #[test]

@@ -122,6 +122,14 @@ pub(super) fn refusal(conditions: &Conditions, plan: &Plan) -> Option<String> {
             show(LEAST_FREE_BYTES as f64, Unit::Bytes),
         ));
     }
+    if let (Some(asked), Some(free)) = (plan.set_bytes, conditions.memory_free_bytes)
+        && asked > free / 2
+    {
+        return Some(format!(
+            "'--memory' is more than half of the {} that are free: ask for less, or use '--force'",
+            show(free as f64, Unit::Bytes)
+        ));
+    }
     let busy = conditions.before.utilization.filter(|share| *share > MOST_UTILIZATION)?;
     Some(format!(
         "it is {} in use: the measurement would disturb that, and be disturbed; '--force' measures all the same",
@@ -308,6 +316,9 @@ mod tests {
         assert_eq!(said(&Conditions::default()), "", "what cannot be read forbids nothing");
         assert!(said(&conditions(1 << 29, 0.0)).starts_with("only 537 MB of memory are free"));
         assert!(said(&conditions(2 << 30, 0.96)).starts_with("it is 96 % in use"));
+        let greedy = Plan { set_bytes: Some(3 << 30), ..plan.clone() };
+        let why = refusal(&conditions(4 << 30, 0.0), &greedy).unwrap_or_default();
+        assert!(why.starts_with("'--memory' is more than half of the 4.29 GB"), "{why}");
         let forced = Plan { is_forced: true, ..plan.clone() };
         assert_eq!(refusal(&conditions(0, 1.0), &forced), None);
     }

@@ -78,12 +78,24 @@ pub(super) fn right(place: usize) -> f32 {
     (place % PERIODS.1) as f32
 }
 
-/// Cells of a product that are checked: every cell of small ones, and of large ones so many that every tile is met.
+/// Rows and columns of what one block of threads computes of a product.
+const TILE: usize = 64;
+
+/// Cells of a product that are checked: all of a small one; of a large one eight in each tile, in other places of each.
 pub(super) fn cells_to_check(size: usize) -> impl Iterator<Item = (usize, usize)> {
-    let cells = size * size;
-    // Coprime to every size that is used, so that no row and no column is left out.
-    let step = if cells <= 65_536 { 1 } else { (cells / 8_191) | 1 };
-    (0..cells).step_by(step).map(move |cell| (cell / size, cell % size))
+    let tiles = size / TILE;
+    let is_small = size <= 256;
+    let cells = if is_small { TILE * TILE } else { 8 };
+    (0..tiles * tiles).flat_map(move |tile| {
+        (0..cells).map(move |cell| {
+            let (row, column) = if is_small {
+                (cell / TILE, cell % TILE)
+            } else {
+                ((cell * 9 + tile) % TILE, (cell * 23 + tile * 5) % TILE)
+            };
+            (tile / tiles * TILE + row, tile % tiles * TILE + column)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -112,10 +124,15 @@ mod tests {
     #[test]
     fn the_cells_that_are_checked_meet_every_tile() {
         for size in [256, 512, 2_048] {
-            let tiles = size / 64;
+            let tiles = size / TILE;
             let mut met = vec![false; tiles * tiles];
-            cells_to_check(size).for_each(|(row, column)| met[row / 64 * tiles + column / 64] = true);
-            assert!(met.iter().all(|met| *met), "{size}");
+            // Each thread of a block computes four rows and four columns.
+            let mut threads = [false; 256];
+            cells_to_check(size).for_each(|(row, column)| {
+                met[row / TILE * tiles + column / TILE] = true;
+                threads[row % TILE / 4 * 16 + column % TILE / 4] = true;
+            });
+            assert!(met.iter().chain(&threads).all(|met| *met), "{size}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `headwater doctor`: can every target be reached, does it let us in, can everything be read.
 
 mod blind;
+mod canary;
 mod discovery;
 mod logs;
 mod open_files;
@@ -53,6 +54,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let servers = futures::future::join_all(config.prometheus.iter().map(prometheus::server));
     let (redis, metrics, lists, servers, imports, changes, probes) =
         futures::join!(redis, metrics, lists, servers, imports, changes, probes);
+    let kernels = futures::future::join_all(config.canary.iter().map(canary::kernels)).await;
     let logs: Vec<ProbeStep> = config.logs.iter().flat_map(logs::log).collect();
     let (pages, mut readings): (Vec<_>, Vec<_>) = metrics.into_iter().chain(lists).unzip();
     let (servers, of_servers): (Vec<_>, Vec<_>) = servers.into_iter().unzip();
@@ -65,6 +67,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
         .chain([logs])
         .chain(imports)
         .chain(changes)
+        .chain(kernels)
         .flatten()
         .collect();
     let mut advice = advice(&config);

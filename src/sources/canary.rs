@@ -113,7 +113,7 @@ impl Canary {
     }
 
     /// Measures each device in turn; the reading, and what it came to in one line.
-    async fn look(&mut self) -> (Reading, String) {
+    pub async fn look(&mut self) -> (Reading, String) {
         let begun = Instant::now();
         let mut reading = Reading::new(self.spec.subject.clone(), now());
         let mut said = vec![];

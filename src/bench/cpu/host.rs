@@ -32,6 +32,7 @@ pub(super) fn look(threads: u32) -> Opened {
     if conditions.before.utilization.is_none() {
         conditions.missing.push("how busy the processors are: there is no /proc/stat".to_owned());
     }
+    conditions.missing.push("clocks, temperature and throttling: they are not read of a CPU".to_owned());
     let plural = if threads == 1 { "" } else { "s" };
     Opened {
         device: format!("{model}, {threads} thread{plural}"),
