@@ -316,6 +316,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answered_probe_alone_makes_no_calm() {
+        let subject: Subject = "service/a".parse().unwrap();
+        let place = |id: &str| RULES.iter().position(|rule| rule.id == id).unwrap();
+        let mut findings = Findings::default();
+        assert!(findings.calm(), "nobody watches callers");
+        findings.take(place("probe-failing"), &subject, clear(), Moment(0));
+        let unknown = Judgement::Unknown("too few requests".to_owned());
+        findings.take(place("latency-shift"), &subject, unknown, Moment(0));
+        assert!(!findings.calm(), "nobody saw how callers are");
+        findings.take(place("latency-shift"), &subject, clear(), Moment(1_000));
+        assert!(findings.calm());
+    }
+
+    #[test]
     fn a_breach_must_last() {
         assert_eq!(run(vec![clear(), breach(), breach()]).state, State::Pending);
         let fired = run(vec![clear(), breach(), breach(), breach()]);

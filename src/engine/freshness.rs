@@ -76,7 +76,7 @@ impl Snapshot {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{IN_FLIGHT, REDIS_EXPIRED, TTFT};
+    use crate::metric::{IN_FLIGHT, READY, REDIS_EXPIRED, TTFT};
     use crate::reading::{Input, Reading, Value};
     use crate::settings::Baselines;
 
@@ -127,5 +127,26 @@ mod tests {
         let held = rhythms.clone();
         rhythms.note(&subject, None);
         assert_eq!((rhythms.of(&subject), held.of(&subject)), (None, Some(Duration::from_secs(15))));
+    }
+
+    #[test]
+    fn who_looks_from_beside_sets_no_pace() {
+        for beside in ["probe/front", "log/access"] {
+            let mut engine = Engine::new(Settings::default(), Baselines::default());
+            let instance: Subject = "service/a@h:1".parse().unwrap();
+            let mut page = Reading::new(instance.clone(), Moment(0));
+            page.sample(&instance, IN_FLIGHT, Value::Gauge(1.0));
+            engine.take(&Input::Reading(page));
+            let mut look = Reading::new(beside.parse().unwrap(), Moment(0));
+            look.every = Some(Duration::from_secs(60));
+            look.sample(&instance, READY, Value::Gauge(1.0));
+            engine.take(&Input::Reading(look));
+            for (second, is_fresh) in [(4, true), (6, false)] {
+                engine.take(&Input::Tick(Moment(second * 1_000)));
+                let snapshot = engine.snapshot().unwrap();
+                assert_eq!(snapshot.present(&instance, IN_FLIGHT, None).is_some(), is_fresh, "{beside}");
+                assert_eq!(snapshot.stale_after(&instance), Duration::from_secs(5), "{beside}");
+            }
+        }
     }
 }
