@@ -2,16 +2,17 @@
 
 mod row;
 
-use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::Subject;
+use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::Unit;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::lines::{self, Weight};
-use crate::listing::Listing;
+use crate::listing::{ListPanel, Listing};
 use crate::palette::ColorRole;
-use crate::panel::{Effect, Intent, Outcome, Panel, PanelRow, View};
+use crate::panel::{Effect, Intent, Outcome, PanelRow, View};
 use crate::table::{Cell, Column, Row, Width};
 use crate::title;
 use row::{Line, rows, told};
@@ -82,19 +83,32 @@ static COLUMNS: &[Column<Line>] = &[
     },
 ];
 
-impl Panel for Cases {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        let rows = rows(view);
-        self.0.settle(&rows);
-        if let Some(row) = self.0.opened(&rows) {
+impl ListPanel for Cases {
+    type Row = Line;
+
+    const NOTHING: &'static str = "there is no case";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(row) = self.0.opened(rows) {
             let heading = row.title.clone();
             return self.0.page.draw(&heading, &row.lines(), view.palette, area, buffer);
         }
         let title_rows = u16::from(area.height >= WITH_TITLE);
         let head = Rect { height: title_rows, ..area };
-        title::draw("Cases", &told(view, &rows), view.palette, head, buffer);
-        let selected = self.0.table.selected(&rows).map(Line::summary).unwrap_or_default();
+        title::draw("Cases", &told(view, rows), view.palette, head, buffer);
+        let selected = self.0.table.selected(rows).map(Line::summary).unwrap_or_default();
         let selected = match (rows.is_empty(), area.height >= WITH_TOLD) {
             (true, _) => vec![nothing()],
             (false, true) => selected,
@@ -105,28 +119,31 @@ impl Panel for Cases {
         let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
         self.0.table.leave_out(&["text"]);
         if !rows.is_empty() {
-            self.0.table.draw(&rows, view, table, buffer);
+            self.0.table.draw(rows, view, table, buffer);
         }
         lines::draw(&selected, view.palette, Rect { y: table.bottom(), height: told_rows, ..area }, buffer);
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view);
-        self.0.settle(&rows);
-        match action {
-            Action::SaveCase => save(view),
-            _ => self.0.act(action, &rows, "there is no case"),
-        }
+    /// All of a case that is opened, and of another the row.
+    fn in_words(&self, row: &Line) -> String {
+        if self.0.opened_id().is_some() { row.written() } else { row.words() }
     }
 
-    fn actions(&self) -> &'static [Action] {
+    fn act_first(&mut self, action: Action, _rows: &[Line], view: &View<'_>) -> Option<Outcome> {
+        (action == Action::SaveCase).then(|| save(view))
+    }
+
+    /// A case is of no subject.
+    fn turn_to(&mut self, _subject: &Subject) {}
+
+    fn offered(&self) -> &'static [Action] {
         match self.0.opened_id() {
             Some(_) => &[Action::Back, Action::SaveCase, Action::Up, Action::Down],
             None => &[Action::Open, Action::SaveCase],
         }
     }
 
-    fn words(&self) -> &'static [(&'static str, &'static str)] {
+    fn explained(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (
                 "alike",
@@ -141,34 +158,6 @@ impl Panel for Cases {
                 "nobody can judge that rule here, or this version does not have it: it counts on neither side",
             ),
         ]
-    }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.0.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.0.table.set_filter(filter);
-    }
-
-    fn close(&mut self) {
-        self.0.close();
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.0.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view);
-        match self.0.opened(&rows) {
-            Some(row) => Some(row.written()),
-            None => self.0.table.selected(&rows).map(Line::words),
-        }
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        self.0.click(at, &rows(view))
     }
 }
 

@@ -8,13 +8,13 @@ use headwater_engine::Subject;
 use headwater_engine::filter::{FieldKind, FieldRow, Filter};
 use headwater_engine::metric::Unit;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::lines;
-use crate::listing::Listing;
+use crate::listing::{ListPanel, Listing, ON_A_PAGE};
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::panel::{Outcome, PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::table::{Cell, Column, Width};
 use crate::title;
@@ -112,20 +112,33 @@ static COLUMNS: &[Column<Line>] = &[
     },
 ];
 
-impl Panel for Changes {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        let rows = rows(view.snapshot, self.span.days());
-        self.listing.settle(&rows);
-        if let Some(row) = self.listing.opened(&rows) {
+impl ListPanel for Changes {
+    type Row = Line;
+
+    const NOTHING: &'static str = "there is no change";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.listing
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.listing
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot, self.span.days())
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(row) = self.listing.opened(rows) {
             let heading = format!("{}: {}", row.change.kind.word(), row.change.title);
             return self.listing.page.draw(&heading, &row.lines(view.snapshot), view.palette, area, buffer);
         }
         let title_rows = u16::from(area.height >= WITH_TITLE);
         let head = Rect { height: title_rows, ..area };
-        title::draw("Changes", &self.aside(view, &rows), view.palette, head, buffer);
+        title::draw("Changes", &self.aside(view, rows), view.palette, head, buffer);
         let mut rest = Rect { y: area.y + title_rows, height: area.height - title_rows, ..area };
-        let said = self.said(view, &rows);
+        let said = self.said(view, rows);
         if !said.is_empty() && (rows.is_empty() || rest.height > WITH_TOLD) {
             let height = if rows.is_empty() { rest.height } else { said_rows(&said, view, rest) };
             draw_sentences(&said, view, Rect { height, ..rest }, buffer);
@@ -134,7 +147,7 @@ impl Panel for Changes {
         if rows.is_empty() {
             return;
         }
-        let selected: Vec<lines::Line> = match self.listing.table.selected(&rows) {
+        let selected: Vec<lines::Line> = match self.listing.table.selected(rows) {
             Some(row) if area.height >= WITH_TOLD => vec![row.told()],
             _ => vec![],
         };
@@ -146,35 +159,39 @@ impl Panel for Changes {
         } else {
             &["before"]
         });
-        self.listing.table.draw(&rows, view, table, buffer);
+        self.listing.table.draw(rows, view, table, buffer);
         lines::draw(&selected, view.palette, Rect { y: table.bottom(), height: told_rows, ..area }, buffer);
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot, self.span.days());
-        self.listing.settle(&rows);
-        match action {
-            Action::Week => {
-                self.span = self.span.other();
-                self.listing.close();
-                Outcome::Done
-            }
-            _ => self.listing.act(action, &rows, "there is no change"),
+    fn in_words(&self, row: &Line) -> String {
+        row.words()
+    }
+
+    fn act_first(&mut self, action: Action, _rows: &[Line], _view: &View<'_>) -> Option<Outcome> {
+        if action != Action::Week {
+            return None;
         }
+        self.span = self.span.other();
+        self.listing.close();
+        Some(Outcome::Done)
     }
 
-    fn actions(&self) -> &'static [Action] {
-        match self.listing.opened_id() {
-            Some(_) => &[Action::Back, Action::Up, Action::Down],
-            None => &[Action::Week, Action::Open],
-        }
+    fn turn_to(&mut self, subject: &Subject) {
+        self.listing.close();
+        self.span = Span::Week;
+        let text = format!("component = \"{}\"", subject.component_of());
+        self.listing.table.set_filter(Filter::parse(&text, &self.listing.table.fields()).ok());
     }
 
-    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
-        Some(if action == Action::Week { self.span.other().word() } else { action.row().short })
+    fn offered(&self) -> &'static [Action] {
+        if self.listing.opened_id().is_some() { ON_A_PAGE } else { &[Action::Week, Action::Open] }
     }
 
-    fn words(&self) -> &'static [(&'static str, &'static str)] {
+    fn beside_key(&self, action: Action) -> &'static str {
+        if action == Action::Week { self.span.other().word() } else { action.row().short }
+    }
+
+    fn explained(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (
                 "onset",
@@ -182,39 +199,6 @@ impl Panel for Changes {
             ),
             ("c", "a change on every axis of time"),
         ]
-    }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.listing.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.listing.table.set_filter(filter);
-    }
-
-    fn close(&mut self) {
-        self.listing.close();
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.listing.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot, self.span.days());
-        self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows)).map(Line::words)
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot, self.span.days());
-        self.listing.click(at, &rows)
-    }
-
-    fn open(&mut self, subject: &Subject) {
-        self.listing.close();
-        self.span = Span::Week;
-        let text = format!("component = \"{}\"", subject.component_of());
-        self.listing.table.set_filter(Filter::parse(&text, &self.listing.table.fields()).ok());
     }
 }
 

@@ -6,16 +6,14 @@ mod told;
 mod trends;
 mod upstream;
 
-use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
-use crate::action::Action;
 use crate::lines::{self, Line as Told};
-use crate::listing::Listing;
+use crate::listing::{ListPanel, Listing};
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::panel::{PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::title;
 use columns::{COLUMNS, STRIP};
@@ -28,7 +26,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Client",
     help: "what callers ask and ask again, and what gateways see of each upstream",
     is_for_walls: true,
-    make: || Box::new(Clients { listing: Listing::new(COLUMNS), wanted: None }),
+    make: || Box::new(Clients(Listing::new(COLUMNS))),
 };
 
 /// What help explains.
@@ -47,24 +45,31 @@ const WITH_FOOT: u16 = 12;
 /// Rows that the upstreams keep whatever is said above them: a head and a few rows.
 const LEAST_TABLE: u16 = 5;
 
-struct Clients {
-    listing: Listing<Line>,
-    /// A subject on whose first upstream the cursor is to be put.
-    wanted: Option<Subject>,
-}
+struct Clients(Listing<Line>);
 
-impl Panel for Clients {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
-        let mut rows = rows(view.snapshot);
-        self.settle(&rows);
-        if let Some(row) = self.listing.opened(&rows) {
+impl ListPanel for Clients {
+    type Row = Line;
+
+    const ONCE_A_SNAPSHOT: bool = true;
+    const NOTHING: &'static str = "no gateway tells of its upstreams";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(row) = self.0.opened(rows) {
             let story = told::upstream(view.snapshot, row);
             let heading = format!("{} of {}", row.name, row.gateway);
-            self.listing.page.draw(&heading, &story, view.palette, area, buffer);
+            self.0.page.draw(&heading, &story, view.palette, area, buffer);
             return;
         }
         let asked = asked::all(view.snapshot);
@@ -81,7 +86,7 @@ impl Panel for Clients {
         above.height = heights(&account, view, area.width).min(room);
         lines::draw(&account, view.palette, above, buffer);
         let mut rest = Rect { y: above.bottom(), height: area.height - above.height, ..area };
-        let foot: Vec<Told> = self.listing.table.selected(&rows).map(told::row).into_iter().collect();
+        let foot: Vec<Told> = self.0.table.selected(rows).map(told::row).into_iter().collect();
         if area.height >= WITH_FOOT && !rows.is_empty() {
             let height = heights(&foot, view, area.width).min(2).min(rest.height);
             rest.height -= height;
@@ -95,74 +100,30 @@ impl Panel for Clients {
             return draw_sentences(&none, view, rest, buffer);
         }
         if rest.height > LEAST_TABLE {
-            let strips = self.listing.table.cells_of(STRIP, rest.width);
-            let words = give_strips(&mut rows, view.snapshot, strips);
+            let strips = self.0.table.cells_of(STRIP, rest.width);
+            let words = give_strips(rows, view.snapshot, strips);
             title::draw("Upstreams", &words, view.palette, rest, buffer);
             rest = Rect { y: rest.y + 1, height: rest.height - 1, ..rest };
         }
-        let places = self.listing.table.cells_of(STRIP, rest.width);
-        give_strips(&mut rows, view.snapshot, places);
-        self.listing.table.draw(&rows, view, rest, buffer);
+        let places = self.0.table.cells_of(STRIP, rest.width);
+        give_strips(rows, view.snapshot, places);
+        self.0.table.draw(rows, view, rest, buffer);
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot);
-        self.settle(&rows);
-        self.listing.act(action, &rows, "no gateway tells of its upstreams")
+    fn in_words(&self, row: &Line) -> String {
+        told::words(row)
     }
 
-    fn actions(&self) -> &'static [Action] {
-        if self.listing.opened_id().is_some() {
-            &[Action::Back, Action::Up, Action::Down]
-        } else {
-            &[Action::Open]
-        }
+    fn in_all(&self, view: &View<'_>) -> Option<String> {
+        asked::all(view.snapshot).first().map(asked::Asked::words)
     }
 
-    fn words(&self) -> &'static [(&'static str, &'static str)] {
+    fn about<'r>(&self, rows: &'r [Line], subject: &Subject, _snapshot: &Snapshot) -> Option<&'r Line> {
+        rows.iter().find(|row| row.is_about(subject))
+    }
+
+    fn explained(&self) -> &'static [(&'static str, &'static str)] {
         WORDS
-    }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.listing.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.listing.table.set_filter(filter);
-    }
-
-    fn close(&mut self) {
-        self.listing.close();
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.listing.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot);
-        let row = self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows));
-        row.map(told::words).or_else(|| asked::all(view.snapshot).first().map(asked::Asked::words))
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        self.listing.click(at, &rows(view.snapshot))
-    }
-
-    fn open(&mut self, subject: &Subject) {
-        self.listing.close();
-        self.wanted = Some(subject.clone());
-    }
-}
-
-impl Clients {
-    /// Puts the cursor on the first upstream of the subject that was asked for, and leaves a page whose row has gone.
-    fn settle(&mut self, rows: &[Line]) {
-        self.listing.settle(rows);
-        let Some(wanted) = self.wanted.take() else { return };
-        if let Some(row) = rows.iter().find(|row| row.is_about(&wanted)) {
-            self.listing.table.select(&row.id);
-        }
     }
 }
 

@@ -4,17 +4,17 @@ mod axis;
 mod row;
 
 use headwater_engine::Subject;
-use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::metric::Unit;
 use headwater_engine::wording::verdict_word;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
+use crate::listing::{ListPanel, Listing};
 use crate::palette::{ColorRole, glyph_of, role_of};
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::panel::{Outcome, PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
-use crate::table::{Cell, Column, Table, Width, number, text};
+use crate::table::{Cell, Column, Width, number, text};
 use crate::title;
 use row::{Line, rows};
 
@@ -25,7 +25,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Queue",
     help: "how long requests wait, how full batches are, and what that does to the latency",
     is_for_walls: true,
-    make: || Box::new(Queue { table: Table::new(COLUMNS) }),
+    make: || Box::new(Queue(Listing::new(COLUMNS))),
 };
 
 /// The heights from which on there is a title, a time axis below the rows, and what is said of the row under the cursor.
@@ -33,9 +33,7 @@ const WITH_TITLE: u16 = 4;
 const WITH_AXIS: u16 = 10;
 const WITH_TOLD: u16 = 7;
 
-struct Queue {
-    table: Table<Line>,
-}
+struct Queue(Listing<Line>);
 
 static COLUMNS: &[Column<Line>] = &[
     text("queue", "the queue, or one instance of it", Width::Rest(16), 0, |line| {
@@ -77,16 +75,29 @@ static COLUMNS: &[Column<Line>] = &[
     ),
 ];
 
-impl Panel for Queue {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
-        let rows = rows(view.snapshot);
+impl ListPanel for Queue {
+    type Row = Line;
+
+    const ONCE_A_SNAPSHOT: bool = true;
+    const NOTHING: &'static str = "no page tells of a queue";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        let table = &mut self.0.table;
         let mut rest = area;
         if area.height >= WITH_TITLE {
-            let aside = self.table.count_words(&rows);
+            let aside = table.count_words(rows);
             title::draw("Queues, a row an instance", &aside, view.palette, cut(&mut rest, 1), buffer);
         }
         if rows.is_empty() {
@@ -95,25 +106,38 @@ impl Panel for Queue {
             return draw_sentences(&[(why.to_owned(), ColorRole::Unknown)], view, rest, buffer);
         }
         let below = if area.height >= WITH_AXIS { axis::ROWS + 1 } else { 0 };
-        let said = self.said(&rows);
+        let said = table.selected(rows).map(said).unwrap_or_default();
         let told = if area.height >= WITH_TOLD { height_of(&said, view, rest.width).min(3) } else { 0 };
         let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let all = rest.height.saturating_sub(below + told);
-        let table = cut(&mut rest, wanted.min(all.max(2)));
-        self.table.draw(&rows, view, table, buffer);
+        let table_at = cut(&mut rest, wanted.min(all.max(2)));
+        table.draw(rows, view, table_at, buffer);
         draw_sentences(&said, view, cut(&mut rest, told), buffer);
         if below > 0
-            && let Some(row) = self.table.selected(&rows)
+            && let Some(row) = table.selected(rows)
         {
             axis::draw(row, view, rest, buffer);
         }
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        self.table.act(action, &rows(view.snapshot))
+    fn in_words(&self, row: &Line) -> String {
+        row.words()
     }
 
-    fn words(&self) -> &'static [(&'static str, &'static str)] {
+    /// A queue has no page of its own.
+    fn act_first(&mut self, action: Action, _rows: &[Line], _view: &View<'_>) -> Option<Outcome> {
+        (action == Action::Open).then_some(Outcome::Ignored)
+    }
+
+    fn turn_to(&mut self, subject: &Subject) {
+        self.0.table.select(subject.as_str());
+    }
+
+    fn offered(&self) -> &'static [Action] {
+        &[]
+    }
+
+    fn explained(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (
                 "wait",
@@ -125,44 +149,16 @@ impl Panel for Queue {
             ),
         ]
     }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.table.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.table.set_filter(filter);
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.table.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot);
-        self.table.selected(&rows).map(Line::words)
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        if self.table.click(at, &rows(view.snapshot)) { Outcome::Done } else { Outcome::Ignored }
-    }
-
-    fn open(&mut self, subject: &Subject) {
-        self.table.select(subject.as_str());
-    }
 }
 
-impl Queue {
-    /// The verdict on the row under the cursor, and why its requests wait where the page says it.
-    fn said(&self, rows: &[Line]) -> Vec<(String, ColorRole)> {
-        let Some(row) = self.table.selected(rows) else { return vec![] };
-        let verdict = format!("{} {}: {}", verdict_word(row.verdict), row.id, row.reason);
-        let mut said = vec![(verdict, role_of(row.verdict))];
-        if !row.reasons.is_empty() {
-            said.push((format!("waiting for {}", row.reasons.join(", ")), ColorRole::Text));
-        }
-        said
+/// The verdict on a row, and why its requests wait where the page says it.
+fn said(row: &Line) -> Vec<(String, ColorRole)> {
+    let verdict = format!("{} {}: {}", verdict_word(row.verdict), row.id, row.reason);
+    let mut said = vec![(verdict, role_of(row.verdict))];
+    if !row.reasons.is_empty() {
+        said.push((format!("waiting for {}", row.reasons.join(", ")), ColorRole::Text));
     }
+    said
 }
 
 /// Cuts so many rows off the top.

@@ -3,17 +3,17 @@
 mod explanation;
 mod row;
 
-use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::rules::by_id;
 use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::lines;
-use crate::listing::Listing;
-use crate::panel::{Outcome, Panel, PanelRow, View};
-use crate::table::{Cell, Column, Row, Width};
+use crate::listing::{ListPanel, Listing, ON_A_PAGE};
+use crate::panel::{PanelRow, View};
+use crate::table::{Cell, Column, Width};
 use crate::title;
 use row::{Line, STATES, rows, told};
 
@@ -24,7 +24,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Rules",
     help: "how every rule stands on every subject, and against which limits",
     is_for_walls: true,
-    make: || Box::new(Rules { listing: Listing::new(COLUMNS), wanted: None }),
+    make: || Box::new(Rules(Listing::new(COLUMNS))),
 };
 
 /// From this height on there is a title, and what is said of the row under the cursor in full.
@@ -34,11 +34,7 @@ const WITH_TOLD: u16 = 10;
 /// The most rows of the latter.
 const MOST_TOLD: u16 = 5;
 
-struct Rules {
-    listing: Listing<Line>,
-    /// A subject on whose worst row the cursor is to be put.
-    wanted: Option<Subject>,
-}
+struct Rules(Listing<Line>);
 
 static COLUMNS: &[Column<Line>] = &[
     Column {
@@ -95,25 +91,32 @@ static COLUMNS: &[Column<Line>] = &[
     },
 ];
 
-impl Panel for Rules {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        let rows = rows(view.snapshot);
-        self.settle(&rows, view.snapshot);
-        if let Some(row) = self.listing.opened(&rows) {
+impl ListPanel for Rules {
+    type Row = Line;
+
+    const NOTHING: &'static str = "no rule has been evaluated yet";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(row) = self.0.opened(rows) {
             if let Some(rule) = by_id(row.state().rule) {
-                let lines = explanation::lines(rule, row, &rows, view.snapshot);
-                self.listing.page.draw(
-                    &format!("{}: {}", rule.id, rule.title),
-                    &lines,
-                    view.palette,
-                    area,
-                    buffer,
-                );
+                let lines = explanation::lines(rule, row, rows, view.snapshot);
+                self.0.page.draw(&format!("{}: {}", rule.id, rule.title), &lines, view.palette, area, buffer);
             }
             return;
         }
-        let selected = self.listing.table.selected(&rows).map(told).unwrap_or_default();
+        let selected = self.0.table.selected(rows).map(told).unwrap_or_default();
         let told_rows = if area.height >= WITH_TOLD {
             let rows = selected.iter().map(|line| line.height(view.palette, area.width));
             rows.fold(0, u16::saturating_add).min(MOST_TOLD)
@@ -129,72 +132,31 @@ impl Panel for Rules {
             buffer,
         );
         let table = Rect { y: area.y + title_rows, height: area.height - title_rows - told_rows, ..area };
-        self.listing.table.draw(&rows, view, table, buffer);
+        self.0.table.draw(rows, view, table, buffer);
         let below = Rect { y: table.bottom(), height: told_rows, ..area };
         lines::draw(&selected, view.palette, below, buffer);
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot);
-        self.settle(&rows, view.snapshot);
-        self.listing.act(action, &rows, "no rule has been evaluated yet")
-    }
-
-    fn actions(&self) -> &'static [Action] {
-        if self.listing.opened_id().is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
-    }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.listing.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.listing.table.set_filter(filter);
-    }
-
-    fn close(&mut self) {
-        self.listing.close();
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.listing.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot);
-        let row = self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows))?;
+    fn in_words(&self, row: &Line) -> String {
         let state = row.state();
-        Some(format!("{} {} on {}: {}", state.state, state.rule, state.subject, state.detail))
+        format!("{} {} on {}: {}", state.state, state.rule, state.subject, state.detail)
     }
 
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        self.listing.click(at, &rows(view.snapshot))
+    /// The row that accuses the subject, else its worst one. A symptom fires too, but whoever asks for a suspect wants to
+    /// know what convicts it.
+    fn about<'r>(&self, rows: &'r [Line], subject: &Subject, snapshot: &Snapshot) -> Option<&'r Line> {
+        let suspect = snapshot.report.suspects.iter().find(|suspect| subject.contains(&suspect.subject));
+        let accuses = |row: &&Line| {
+            suspect.is_some_and(|suspect| {
+                row.state().rule == suspect.rule && row.state().subject == suspect.subject
+            })
+        };
+        let worst = || rows.iter().find(|row| subject.contains(&row.state().subject));
+        rows.iter().find(accuses).or_else(worst)
     }
 
-    fn open(&mut self, subject: &Subject) {
-        self.listing.close();
-        self.wanted = Some(subject.clone());
-    }
-}
-
-impl Rules {
-    /// Puts the cursor on the row that accuses the subject that was asked for, else on its worst one, and forgets a row
-    /// that has gone.
-    fn settle(&mut self, rows: &[Line], snapshot: &Snapshot) {
-        if let Some(wanted) = self.wanted.take() {
-            // A symptom fires too, but whoever asks for a suspect wants to know what convicts it.
-            let suspect = snapshot.report.suspects.iter().find(|suspect| wanted.contains(&suspect.subject));
-            let accuses = |row: &&Line| {
-                suspect.is_some_and(|suspect| {
-                    row.state().rule == suspect.rule && row.state().subject == suspect.subject
-                })
-            };
-            let worst = || rows.iter().find(|row| wanted.contains(&row.state().subject));
-            if let Some(row) = rows.iter().find(accuses).or_else(worst) {
-                self.listing.table.select(row.id());
-            }
-        }
-        self.listing.settle(rows);
+    fn offered(&self) -> &'static [Action] {
+        if self.0.opened_id().is_some() { ON_A_PAGE } else { &[] }
     }
 }
 

@@ -3,16 +3,16 @@
 mod row;
 mod story;
 
-use headwater_engine::Subject;
-use headwater_engine::filter::{FieldKind, FieldRow, Filter};
+use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::Unit;
+use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::lines;
-use crate::listing::Listing;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::listing::{ListPanel, Listing, ON_A_PAGE};
+use crate::panel::{PanelRow, View};
 use crate::table::{Cell, Column, Width};
 use crate::title;
 use row::{Line, rows};
@@ -24,7 +24,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "Src",
     help: "how every source is, how old its numbers are and what asking costs",
     is_for_walls: true,
-    make: || Box::new(Sources { listing: Listing::new(COLUMNS), wanted: None }),
+    make: || Box::new(Sources(Listing::new(COLUMNS))),
 };
 
 /// The height from which on the part about Headwater itself is shown, and the most rows it takes below its title.
@@ -35,11 +35,7 @@ const MOST_OWN: u16 = 5;
 const WITH_TOLD: u16 = 9;
 const MOST_TOLD: u16 = 3;
 
-struct Sources {
-    listing: Listing<Line>,
-    /// A subject on whose first source the cursor is to be put.
-    wanted: Option<Subject>,
-}
+struct Sources(Listing<Line>);
 
 static COLUMNS: &[Column<Line>] = &[
     Column {
@@ -140,19 +136,33 @@ static COLUMNS: &[Column<Line>] = &[
     },
 ];
 
-impl Panel for Sources {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        if let Some(id) = self.listing.opened_id().map(str::to_owned) {
+impl ListPanel for Sources {
+    type Row = Line;
+
+    const PAGE_OUTLIVES_ROW: bool = true;
+    const NOTHING: &'static str = "there is no source yet";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(id) = self.0.opened_id().map(str::to_owned) {
             let story = story::lines(&id, view.snapshot);
-            self.listing.page.draw(&id, &story, view.palette, area, buffer);
+            self.0.page.draw(&id, &story, view.palette, area, buffer);
             return;
         }
-        let rows = rows(view.snapshot);
-        self.settle(&rows);
         let own = story::own(view.snapshot);
         let own_rows = if area.height >= WITH_OWN { 1 + told(&own, view, area.width, MOST_OWN) } else { 0 };
-        let selected: Vec<_> = self.listing.table.selected(&rows).map(row::told).into_iter().collect();
+        let selected: Vec<_> = self.0.table.selected(rows).map(row::told).into_iter().collect();
         let told_rows =
             if area.height >= WITH_TOLD { told(&selected, view, area.width, MOST_TOLD) } else { 0 };
         let mut below = area;
@@ -161,8 +171,8 @@ impl Panel for Sources {
             Rect { y: below.bottom(), height, ..area }
         };
         let (own_at, told_at) = (last(own_rows), last(told_rows));
-        self.listing.table.leave_out(left_out(&rows));
-        self.listing.table.draw(&rows, view, below, buffer);
+        self.0.table.leave_out(left_out(rows));
+        self.0.table.draw(rows, view, below, buffer);
         lines::draw(&selected, view.palette, told_at, buffer);
         let since = format!("since {} UTC", view.snapshot.began.clock());
         title::draw("Headwater itself", &since, view.palette, own_at, buffer);
@@ -170,59 +180,17 @@ impl Panel for Sources {
         lines::draw(&own, view.palette, own_at, buffer);
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot);
-        self.settle(&rows);
-        self.listing.act(action, &rows, "there is no source yet")
+    fn in_words(&self, row: &Line) -> String {
+        format!("{} {}: {}", row.state.word(), row.id, row.what)
     }
 
-    fn actions(&self) -> &'static [Action] {
-        if self.listing.opened_id().is_some() { &[Action::Back, Action::Up, Action::Down] } else { &[] }
+    /// The worst source of the subject.
+    fn about<'r>(&self, rows: &'r [Line], subject: &Subject, _snapshot: &Snapshot) -> Option<&'r Line> {
+        rows.iter().find(|row| row.id.parse().is_ok_and(|source: Subject| subject.contains(&source)))
     }
 
-    fn fields(&self) -> Vec<FieldRow> {
-        self.listing.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.listing.table.set_filter(filter);
-    }
-
-    fn close(&mut self) {
-        self.listing.close();
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.listing.filter()
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot);
-        let row = match self.listing.opened_id() {
-            Some(_) => self.listing.opened(&rows),
-            None => self.listing.table.selected(&rows),
-        }?;
-        Some(format!("{} {}: {}", row.state.word(), row.id, row.what))
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        self.listing.click(at, &rows(view.snapshot))
-    }
-
-    fn open(&mut self, subject: &Subject) {
-        self.listing.close();
-        self.wanted = Some(subject.clone());
-    }
-}
-
-impl Sources {
-    /// Puts the cursor on the worst source of the subject that was asked for.
-    fn settle(&mut self, rows: &[Line]) {
-        let Some(wanted) = self.wanted.take() else { return };
-        let is_own = |row: &&Line| row.id.parse().is_ok_and(|source: Subject| wanted.contains(&source));
-        if let Some(row) = rows.iter().find(is_own) {
-            self.listing.table.select(&row.id);
-        }
+    fn offered(&self) -> &'static [Action] {
+        if self.0.opened_id().is_some() { ON_A_PAGE } else { &[] }
     }
 }
 

@@ -6,6 +6,8 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, keys, text_of};
 use crate::palette::Palette;
+use crate::panel::Panel;
+use headwater_engine::filter::Filter;
 
 fn case(id: &str, title: &str, rules: &[&str]) -> Case {
     let finding = |rule: &&str| CaseFinding { rule: (*rule).to_owned(), ..CaseFinding::default() };

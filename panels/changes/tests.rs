@@ -7,6 +7,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, keys, live, subject, text_of};
 use crate::palette::Palette;
+use crate::panel::Panel;
 
 fn change(snapshot: &Snapshot, id: &str, minutes_ago: u64, component: Option<&str>) -> Change {
     Change {

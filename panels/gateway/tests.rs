@@ -12,6 +12,7 @@ use headwater_engine::settings::Component;
 use headwater_engine::{Baselines, Engine, Kind, Moment, Settings};
 
 use super::*;
+use crate::action::Action;
 use crate::redis_world::{BEGAN, Stage};
 
 const UPSTREAMS: [&str; 3] = ["10.1.0.1:8000", "10.1.0.2:8000", "10.1.0.3:8000"];

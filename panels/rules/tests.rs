@@ -3,7 +3,10 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, keys, live, subject};
 use crate::palette::Palette;
+use crate::panel::{Outcome, Panel};
+use crate::table::Row;
 use crate::table::Table;
+use headwater_engine::filter::Filter;
 
 fn panel() -> Box<dyn Panel> {
     (ROW.make)()

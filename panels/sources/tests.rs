@@ -5,6 +5,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, keys, live, subject};
 use crate::palette::Palette;
+use crate::panel::{Outcome, Panel};
 use crate::table::Table;
 
 fn panel() -> Box<dyn Panel> {

@@ -8,7 +8,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::heat::Cells;
 use super::row::{Kept, Line, shown};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
@@ -25,7 +24,8 @@ fn shown_as<'a>(value: Option<Percentile>) -> Cell<'a> {
 
 fn draw_curve(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     let Some(measure) = line.measure else { return };
-    let values = Cells::of(line, measure, view.snapshot, usize::from(area.width)).curve(line, view.snapshot);
+    let cells = usize::from(area.width);
+    let values = line.with_cells(measure, view.snapshot, cells, |cells| cells.curve(line, view.snapshot));
     Sparkline::new(&values)
         .glyphs(view.palette.glyphs)
         .style(view.palette.style(ColorRole::Trend))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::{Bad, REQUEST_MEAN, Unit};
+use headwater_engine::metric::{Bad, Metric, REQUEST_MEAN, Unit};
 use headwater_engine::quantity::show;
 use headwater_engine::store::Scrapes;
 use headwater_engine::{Moment, Snapshot};
@@ -45,14 +45,35 @@ const SOME: f64 = 0.25;
 const FEWEST_FOR_P90: f64 = 20.0;
 
 /// Cells of a time axis for a row: its requests in each of them.
+#[derive(Debug)]
 pub(super) struct Cells {
     bins: TimeBins,
     gained: Vec<Option<Histogram>>,
 }
 
+impl Line {
+    /// Looks at so many cells of what a row's instances measured together; they are worked out once for each row, which is
+    /// made anew with each snapshot.
+    pub(super) fn with_cells<T>(
+        &self,
+        measure: &Measure,
+        snapshot: &Snapshot,
+        count: usize,
+        look: impl FnOnce(&Cells) -> T,
+    ) -> T {
+        let mut kept = self.cells.borrow_mut();
+        let is_it = |known: &(Metric, usize, Cells)| known.0 == measure.metric && known.1 == count;
+        let place = kept.iter().position(is_it).unwrap_or_else(|| {
+            kept.push((measure.metric, count, Cells::of(self, measure, snapshot, count)));
+            kept.len() - 1
+        });
+        look(&kept[place].2)
+    }
+}
+
 impl Cells {
     /// So many cells, the newest of which is over: of what a row's instances measured together.
-    pub(super) fn of(line: &Line, measure: &Measure, snapshot: &Snapshot, count: usize) -> Self {
+    fn of(line: &Line, measure: &Measure, snapshot: &Snapshot, count: usize) -> Self {
         let from = snapshot.began.max(snapshot.at - SPAN);
         let older = if snapshot.at.since(from) > WHOLE_FOR { OLDER_STEP } else { Duration::ZERO };
         let rhythm = snapshot.rhythms.of(&line.subject).unwrap_or_default();
@@ -119,20 +140,33 @@ pub(super) fn draw(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer
 /// Draws one map, the slowest on top, or the mean where its page keeps no buckets; returns how many rows it took.
 fn draw_one(line: &Line, measure: &Measure, view: &View<'_>, area: Rect, buffer: &mut Buffer) -> u16 {
     let width = area.width.saturating_sub(NAME + SHARE);
-    let cells = Cells::of(line, measure, view.snapshot, usize::from(width));
+    line.with_cells(measure, view.snapshot, usize::from(width), |cells| {
+        draw_map(line, measure, cells, view, area, buffer)
+    })
+}
+
+fn draw_map(
+    line: &Line,
+    measure: &Measure,
+    cells: &Cells,
+    view: &View<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> u16 {
+    let width = area.width.saturating_sub(NAME + SHARE);
     let a_cell = format!("{} a cell", show(cells.bins.length_ms as f64 / 1_000.0, Unit::Seconds));
     title::draw(&format!("{}: {}", line.name(), measure.says), &a_cell, view.palette, area, buffer);
     let strip = Rect { x: area.right() - width.min(area.width), width, height: 1, ..area };
     marks::draw(view.snapshot, |at| cells.bins.place(at), view.palette, strip, buffer);
     let rows = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if !cells.has_buckets() {
-        draw_curve(line, &cells, view, rows, buffer);
+        draw_curve(line, cells, view, rows, buffer);
         return 1 + CURVE;
     }
     let objective = measure.objective(&line.subject, view.snapshot);
     let with_axis = rows.height > WITH_AXIS;
     let now = line.spread_of(measure, view.snapshot);
-    let bands = bands(now.as_ref().map(|now| &now.gained), &cells, rows.height - u16::from(with_axis));
+    let bands = bands(now.as_ref().map(|now| &now.gained), cells, rows.height - u16::from(with_axis));
     let mut y = rows.y;
     for band in bands.iter().rev() {
         draw_band(band, objective, view, Rect { y, height: 1, ..rows }, buffer);

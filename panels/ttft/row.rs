@@ -1,5 +1,7 @@
 //! One instance, or all of a service together, in a row.
 
+use std::cell::RefCell;
+
 use headwater_engine::histogram::Percentile;
 use headwater_engine::metric::{
     MODEL_DURATION, Metric, PROBE_TTFT, REQUEST_DURATION, REQUEST_MAX, REQUEST_MEAN, TTFT, Unit,
@@ -11,6 +13,7 @@ use headwater_engine::store::Seen;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
+use super::heat::Cells;
 use crate::table::Row;
 
 /// What is shown of an instance: the first of these that it tells.
@@ -70,6 +73,8 @@ pub(super) struct Line {
     pub(super) probed: Option<Seen>,
     /// The instances that are put together here; the subject itself for a single one.
     pub(super) of: Vec<Subject>,
+    /// The time axes that were drawn of it, by what they are of and how many cells they have.
+    pub(super) cells: RefCell<Vec<(Metric, usize, Cells)>>,
 }
 
 impl Line {
@@ -115,7 +120,7 @@ impl Line {
 
     /// How long something took lately at its instances together.
     pub(super) fn spread_of(&self, measure: &Measure, snapshot: &Snapshot) -> Option<Spread> {
-        Spread::merged(self.of.iter().filter_map(|of| snapshot.spread(of, measure.metric, None)))
+        snapshot.spread_together(&self.of, measure.metric)
     }
 
     /// The number by which rows are put in order: the highest percentile that is known, else the mean.
@@ -230,6 +235,7 @@ fn line(snapshot: &Snapshot, subject: &Subject) -> Option<Line> {
         whole: whole.filter(|_| !is_request).and_then(|whole| whole.percentile(0.99)),
         probed,
         of: vec![subject.clone()],
+        cells: RefCell::default(),
         subject: subject.clone(),
     })
 }
@@ -244,9 +250,10 @@ fn together(snapshot: &Snapshot, service: &Subject, lines: &[Line]) -> Option<Li
     if of.len() < 2 || lines.iter().any(|line| line.subject == *service) {
         return None;
     }
-    let spread = Spread::merged(of.iter().filter_map(|line| line.spread.clone()))?;
-    let whole = of.iter().filter_map(|line| snapshot.spread(&line.subject, REQUEST_DURATION, None));
-    let whole = Spread::merged(whole).filter(|_| measure.metric != REQUEST_DURATION);
+    let of: Vec<Subject> = of.into_iter().map(|line| line.subject.clone()).collect();
+    let spread = snapshot.spread_together(&of, measure.metric)?;
+    let has_whole = measure.metric != REQUEST_DURATION;
+    let whole = if has_whole { snapshot.spread_together(&of, REQUEST_DURATION) } else { None };
     let (verdict, reason) = verdict(snapshot, service);
     Some(Line {
         id: service.to_string(),
@@ -259,7 +266,8 @@ fn together(snapshot: &Snapshot, service: &Subject, lines: &[Line]) -> Option<Li
         max: None,
         whole: whole.and_then(|whole| whole.percentile(0.99)),
         probed: snapshot.present(service, PROBE_TTFT, None),
-        of: of.into_iter().map(|line| line.subject.clone()).collect(),
+        of,
+        cells: RefCell::default(),
         subject: service.clone(),
     })
 }

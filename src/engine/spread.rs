@@ -42,14 +42,31 @@ impl Spread {
         spans().find(|spread| spread.gained.count >= LEAST_EVENTS).or_else(|| spans().next_back())
     }
 
-    /// The same of several histograms together; those whose buckets differ from the first one's are left out.
-    pub fn merged(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        all.into_iter().reduce(|mut sum, one| {
-            if sum.gained.merge(&one.gained) {
-                (sum.over, sum.at) = (sum.over.max(one.over), sum.at.max(one.at));
-            }
-            sum
-        })
+    /// The same of several histograms together, all over the same span: the shortest that holds enough events of all of
+    /// them, and no shorter than that between two readings of the one that is read most seldom. Those whose buckets
+    /// differ from the first one's are left out.
+    pub fn together<'a>(all: impl IntoIterator<Item = &'a Scrapes>, until: Moment) -> Option<Self> {
+        let ends = all.into_iter().filter_map(|scrapes| Some((scrapes.last_at(until)?, scrapes)));
+        let ends: Vec<(Moment, &Scrapes)> = ends.collect();
+        let over = |span: &u64| {
+            let span = Duration::from_secs(*span);
+            let own =
+                ends.iter().filter_map(|(at, scrapes)| Some(at.since(scrapes.gained_from(*at - span, *at)?)));
+            let common = own.max()?;
+            let gained = ends.iter().filter_map(|(at, scrapes)| {
+                let (from, gained) = scrapes.gained_since(*at - common, *at)?;
+                Some(Self { gained, over: at.since(from), at: *at })
+            });
+            let sum = gained.reduce(|mut sum, one| {
+                if sum.gained.merge(&one.gained) {
+                    (sum.over, sum.at) = (sum.over.max(one.over), sum.at.max(one.at));
+                }
+                sum
+            });
+            sum.filter(|sum| sum.gained.count > 0.0)
+        };
+        let spans = || WIDENING.iter().filter_map(over);
+        spans().find(|spread| spread.gained.count >= LEAST_EVENTS).or_else(|| spans().next_back())
     }
 
     /// A percentile, `0 < q < 1`; `None` where there are too few events above it, and without buckets.
@@ -74,6 +91,19 @@ impl Snapshot {
     pub fn spread(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Spread> {
         let scrapes = self.history.scrapes(subject, metric, part)?;
         Spread::of(scrapes, self.at).filter(|spread| spread.at >= self.fresh_from(subject, metric))
+    }
+
+    /// The same of several subjects together, over the same span, of those of which anything fresh is told.
+    pub fn spread_together<'a>(
+        &self,
+        subjects: impl IntoIterator<Item = &'a Subject>,
+        metric: Metric,
+    ) -> Option<Spread> {
+        let fresh = subjects.into_iter().filter_map(|subject| {
+            let scrapes = self.history.scrapes(subject, metric, None)?;
+            (scrapes.last_at(self.at)? >= self.fresh_from(subject, metric)).then_some(scrapes)
+        });
+        Spread::together(fresh, self.at)
     }
 }
 
@@ -141,10 +171,47 @@ mod tests {
         assert_eq!(told(0.0, &[0.1, 1.0]).spread(&instance(), TTFT, None), None);
     }
 
+    /// Instances of one service with so many events a second, told every so many seconds for a minute.
+    fn told_by_several(instances: &[(&str, f64, i64, &[f64])]) -> Arc<Snapshot> {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        for second in 0..=60 {
+            let at = Moment(second * 1_000);
+            for (address, a_second, every, bounds) in instances.iter().filter(|told| second % told.2 == 0) {
+                let instance = instance().component_of().instance(address);
+                let count = a_second * second as f64;
+                let counts = bounds.iter().map(|_| count).collect();
+                let whole = Histogram { bounds: (*bounds).into(), counts, count, sum: None };
+                let mut reading = Reading::new(instance.clone(), at);
+                reading.every = Some(Duration::from_secs(every.unsigned_abs()));
+                reading.sample(&instance, TTFT, Value::Histogram(Arc::new(whole)));
+                engine.take(&Input::Reading(reading));
+            }
+            engine.take(&Input::Tick(at));
+        }
+        engine.snapshot().unwrap()
+    }
+
+    fn together(instances: &[(&str, f64, i64, &[f64])]) -> Spread {
+        let snapshot = told_by_several(instances);
+        let service = instance().component_of();
+        let all: Vec<Subject> = snapshot.history.parts(&service).cloned().collect();
+        snapshot.spread_together(&all, TTFT).unwrap()
+    }
+
     #[test]
-    fn instances_with_the_same_buckets_are_put_together() {
-        let of = |bounds| told(100.0, bounds).spread(&instance(), TTFT, None).unwrap();
-        let both = Spread::merged([of(&[0.1, 1.0]), of(&[0.1, 1.0]), of(&[0.1, 2.0])]).unwrap();
-        assert_eq!(both.gained.count, 2.0 * of(&[0.1, 1.0]).gained.count);
+    fn a_busy_and_a_quiet_instance_are_put_together_over_the_same_span() {
+        // Alone, the first has enough events in 3 s and the second in 30.
+        let both = together(&[("h:1", 90.0, 1, &[1.0]), ("h:2", 10.0, 1, &[1.0])]);
+        assert_eq!((both.over, both.gained.count), (Duration::from_secs(3), 300.0));
+        assert!((both.rate() - 100.0).abs() < 1e-9);
+        let seldom = together(&[("h:1", 90.0, 1, &[1.0]), ("h:2", 10.0, 15, &[1.0])]);
+        assert_eq!((seldom.over, seldom.gained.count), (Duration::from_secs(15), 1_500.0));
+    }
+
+    #[test]
+    fn instances_with_other_buckets_are_left_out() {
+        let both =
+            together(&[("h:1", 100.0, 1, &[1.0]), ("h:2", 100.0, 1, &[1.0]), ("h:3", 100.0, 1, &[2.0])]);
+        assert_eq!(both.gained.count, 600.0);
     }
 }

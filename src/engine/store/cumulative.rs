@@ -55,6 +55,17 @@ impl Scrapes {
 
     /// The same with the moment of the scrape from which on it was gained.
     pub fn gained_since(&self, from: Moment, to: Moment) -> Option<(Moment, Histogram)> {
+        let (start, end) = self.ends(from, to)?;
+        Some((start.at, end.histogram.since(&start.histogram)?))
+    }
+
+    /// The moment of the scrape from which on [`Scrapes::gained`] tells.
+    pub fn gained_from(&self, from: Moment, to: Moment) -> Option<Moment> {
+        self.ends(from, to).map(|(start, _)| start.at)
+    }
+
+    /// The first and the last scrape of a span.
+    fn ends(&self, from: Moment, to: Moment) -> Option<(&Scrape, &Scrape)> {
         let last = self.place_at(to)?;
         let end = self.get(last)?;
         let begun = self.partition_point(|scrape| scrape.run < end.run);
@@ -62,8 +73,7 @@ impl Scrapes {
         if first >= last {
             return None;
         }
-        let start = self.get(first)?;
-        Some((start.at, end.histogram.since(&start.histogram)?))
+        Some((self.get(first)?, end))
     }
 
     /// When the newest scrape at or before a moment was made.
