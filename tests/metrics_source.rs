@@ -565,3 +565,16 @@ fn an_endpoint_without_a_name_is_named_by_its_address() {
     assert_eq!(subject("https://Ranker.example/metrics"), "service/ranker.example-443@ranker.example:443");
     assert_eq!(subject("http://[::1]:9/metrics"), "service/--1-9@[::1]:9");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exporter_whose_node_does_not_answer_says_so_from_the_start() {
+    let server = Server::keep_alive(|asked| {
+        answer("200 OK", "text/plain", &format!("# TYPE redis_up gauge\nredis_up {}\n", asked.min(1)))
+    });
+    let mut source = MetricsSource::new(&MetricsSpec::new(&server.url("/metrics"))).unwrap();
+    let reading = source.ask().await;
+    let [fault] = reading.faults.as_slice() else { panic!("{:?}", reading.faults) };
+    assert_eq!(fault.kind, FaultKind::Http, "the page itself is in reach");
+    assert!(fault.message.as_str().contains("redis_up 0"), "{}", fault.message);
+    assert_eq!(source.ask().await.faults, []);
+}

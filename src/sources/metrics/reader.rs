@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use headwater_engine::metric;
-use headwater_engine::reading::{Event, ExportedNode, Fault, FaultKind, Reading, Value};
+use headwater_engine::reading::{Event, ExportedNode, Fault, FaultKind, Reading, Sample, Value};
 use headwater_engine::{RemoteText, Subject};
 use memchr::memmem;
 
@@ -81,6 +81,18 @@ impl PageReader {
             reading.events.extend(self.node.clone().map(Event::Exported));
         }
         reading.events.extend(self.news_of_left_out(mapping.left_out));
+        let is_of_nobody = |sample: &Sample| {
+            sample.metric == metric::REDIS_REACHABLE.into() && sample.value == Value::Gauge(0.0)
+        };
+        if mapping.samples.iter().any(is_of_nobody) {
+            // The page itself is there: what is out of reach from its exporter may be so from nowhere else.
+            let message = format!(
+                "{} is there, but its node of Redis does not answer it (redis_up 0): see whether the node runs, and the \
+                 exporter's log",
+                self.address
+            );
+            reading.faults.push(Fault { kind: FaultKind::Http, message: RemoteText::new(&message) });
+        }
         reading.samples.extend(mapping.samples);
     }
 
