@@ -585,3 +585,14 @@ fn ways_to_targets_are_read_from_the_file_and_from_flags() {
         assert!(said.contains("--address-map") && said.contains(words), "{said}");
     }
 }
+
+#[test]
+fn pages_of_one_prober_are_told_apart_by_whom_they_are_about() {
+    let urls = ["redis://10.0.0.1:6379", "redis%3A%2F%2Fu%3As3cret%4010.0.0.2%3A6379"]
+        .map(|address| format!("\"http://exporter:9121/scrape?target={address}\""));
+    let text = format!("[[metrics]]\ncomponent = \"redis/features\"\nurls = [{}]\n", urls.join(", "));
+    let config = Config::parse(&text, "hw.toml").unwrap();
+    let subjects: Vec<String> =
+        config.metrics.iter().map(|spec| spec.subject().unwrap().to_string()).collect();
+    assert_eq!(subjects, ["redis/features@10.0.0.1:6379", "redis/features@10.0.0.2:6379"]);
+}

@@ -13,6 +13,7 @@ use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
 use super::target::{metrics_place, without_secrets};
 use super::{Config, Import};
+use crate::sources::discovery::named_after;
 use crate::sources::logs::LOOKS_EVERY;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
@@ -250,7 +251,7 @@ fn metrics_specs(
     let mut specs = vec![];
     let mut page = |url: &String, path: &[&str]| match metrics_place(url) {
         Ok(place) => {
-            let mut spec = MetricsSpec { url: url.clone(), ..spec.clone() };
+            let mut spec = MetricsSpec { url: url.clone(), instance: asked_about(url), ..spec.clone() };
             let subject = spec.component.get_or_insert_with(|| bare_subject(Kind::Service, &place));
             if subject.kind() != Kind::Graph {
                 components.entry(subject).has_source = true;
@@ -266,6 +267,13 @@ fn metrics_specs(
         page(url, &["metrics", index, "urls", &position.to_string()]);
     }
     specs
+}
+
+/// Whom a prober is asked about in its page's address, as pages of one list are told apart.
+fn asked_about(url: &str) -> Option<String> {
+    let url = reqwest::Url::parse(url).ok()?;
+    let (_, address) = url.query_pairs().find(|(name, _)| name == "target")?;
+    named_after(&address)
 }
 
 /// The dialects that a table names; `None` when it names none. `path` is where its key stands.

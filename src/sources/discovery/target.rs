@@ -62,9 +62,8 @@ pub(super) fn page(
     let component = component(naming, &place, labels);
     let of_label =
         naming.instance_label.as_ref().and_then(|label| labels.get(label)).map(|value| plain(value));
-    let asked_about = || labels.get(ASKED_ABOUT).map(|address| plain(host_and_path(address)));
-    let instance =
-        of_label.filter(|value| !value.is_empty()).or_else(asked_about).filter(|value| !value.is_empty());
+    let asked_about = || labels.get(ASKED_ABOUT).and_then(|address| named_after(address));
+    let instance = of_label.filter(|value| !value.is_empty()).or_else(asked_about);
     let subject = component.instance(instance.as_deref().unwrap_or(&place));
     let mut page = naming.page.clone();
     page.component = Some(component);
@@ -90,6 +89,11 @@ fn component(naming: &Naming, place: &str, labels: &BTreeMap<String, String>) ->
         .or_else(|| naming.page.component.clone())
         .or_else(|| of_label(JOB))
         .unwrap_or_else(|| bare_subject(Kind::Service, place))
+}
+
+/// What an instance is called of which the page of a prober tells, by the address that the prober was asked about.
+pub(crate) fn named_after(address: &str) -> Option<String> {
+    Some(plain(host_and_path(address))).filter(|name| !name.is_empty())
 }
 
 /// What tells addresses of one kind apart, without what could be a secret.
