@@ -16,6 +16,9 @@ pub const STEADY: f64 = 0.02;
 /// How long one batch should take: long enough for any clock, short enough that an interruption spoils few.
 const BATCH: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(20));
 
+/// Runs in one batch at most.
+const LARGEST_BATCH: u32 = 100_000;
+
 /// The share of a kernel's budget that one batch may take.
 const BATCHES_A_BUDGET: u32 = 20;
 
@@ -46,14 +49,20 @@ pub fn measure<E>(
     let begun = elapsed();
     let spent = || elapsed().saturating_sub(begun);
     let cold = run(1)?;
-    // The second run is warm and says how many fit into a batch.
-    let before = spent();
-    let warm = run(1)?;
-    let one = (spent().saturating_sub(before)).max(Duration::from_nanos(20));
+    // The second run is warm; from there batches double until one is long enough. One run alone may lie: on a busy machine
+    // it takes a microsecond or a time slice.
     let batch = (budget / BATCHES_A_BUDGET).clamp(BATCH.0, BATCH.1);
-    let size = (batch.as_nanos() / one.as_nanos()).clamp(1, 100_000) as u32;
+    let mut size = 1;
+    let (warm, mut longest) = loop {
+        let before = spent();
+        let took = run(size)?;
+        let whole = spent().saturating_sub(before);
+        if whole * 2 > batch || size * 2 > LARGEST_BATCH || spent() + whole * 2 > budget {
+            break (took / size, whole);
+        }
+        size *= 2;
+    };
     let mut times = vec![];
-    let mut longest = one * size;
     while times.len() < MOST_BATCHES && spent() + longest <= budget {
         let before = spent();
         let took = run(size)?;
@@ -131,6 +140,15 @@ mod tests {
             assert!(spent <= budget + Duration::from_micros(micros / 20), "{micros}: {spent:?}");
             assert!(timing.runs >= 1 && timing.median > 0.0);
         }
+    }
+
+    #[test]
+    fn one_quick_run_does_not_make_a_batch_that_eats_the_budget() {
+        let budget = Duration::from_millis(100);
+        // The first warm runs are a thousand times faster than what comes after them.
+        let (timing, spent) = measured(budget, |run| Duration::from_micros(if run < 4 { 2 } else { 2_000 }));
+        assert!(spent <= budget + Duration::from_millis(10), "{spent:?}");
+        assert!(timing.runs > 10 && timing.median > 1_000e-6, "{timing:?}");
     }
 
     #[test]

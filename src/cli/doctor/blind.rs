@@ -4,12 +4,12 @@ mod gaps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use headwater_engine::Subject;
 use headwater_engine::metric::{
     IN_FLIGHT, LOG_REPEATED, LOG_REQUESTS, MODEL_DURATION, Metric, MetricName, READY, REQUEST_DURATION, TTFT,
     UPSTREAM_TIMEOUT,
 };
 use headwater_engine::reading::{Reading, Value};
-use headwater_engine::Subject;
 
 use self::gaps::{By, GAPS};
 use super::logs::tells_ids;
