@@ -1,6 +1,8 @@
 //! What kernels compute on, and what must come of it: the same for every backend, small whole numbers, so that any order of
 //! additions gives the same result.
 
+use std::ops::Range;
+
 use super::backend::{Trouble, compare};
 
 /// Floats in one row of the table of embeddings: 512 bytes.
@@ -42,6 +44,22 @@ pub(super) fn row_of(lookup: u32, rows: u32) -> u32 {
     row
 }
 
+/// Values of a large array that are checked: more would take longer than all runs of the kernel.
+const CHECKED: usize = 1 << 20;
+
+/// The parts of an array of so many values that are checked: all of it, or of a large one sixteen from its beginning to its
+/// end.
+pub(super) fn windows(length: usize) -> impl Iterator<Item = Range<usize>> {
+    let parts = if length <= CHECKED { 1 } else { 16 };
+    let size = length.min(CHECKED) / parts;
+    let step = if parts == 1 { 0 } else { (length - size) / (parts - 1) };
+    (0..parts).map(move |part| {
+        // The last one ends where the array does.
+        let start = if part + 1 == parts { length - size } else { part * step };
+        start..start + size
+    })
+}
+
 /// Whether a sum over an array is right; in single precision it may lose a little.
 pub(super) fn check_sum(sum: f64, length: usize) -> Result<(), Trouble> {
     let of_first = |count: usize| (count * count.saturating_sub(1) / 2) as f64;
@@ -57,7 +75,7 @@ pub(super) fn check_rows(found: &[f32], start: u32, rows: u32) -> Result<(), Tro
         let lookup = start.wrapping_add((place / DIMENSION) as u32);
         table_value(row_of(lookup, rows) as usize * DIMENSION + place % DIMENSION)
     };
-    compare(found.iter().copied(), (0..found.len()).map(expected), 0.0)
+    compare(0, found.iter().copied(), (0..found.len()).map(expected), 0.0)
 }
 
 /// The value of a matrix product at a place, of matrices whose values are [`left`] and [`right`].
@@ -118,6 +136,17 @@ mod tests {
             let sum: f64 = (0..length).map(|place| f64::from(value(place))).sum();
             assert_eq!(check_sum(sum, length), Ok(()));
             assert!(check_sum(sum + 1_000.0, length).is_err());
+        }
+    }
+
+    #[test]
+    fn an_array_is_checked_from_its_beginning_to_its_end() {
+        for length in [0, 5, CHECKED, CHECKED + 1, 3 * CHECKED + 17, 64 * CHECKED] {
+            let windows: Vec<_> = windows(length).collect();
+            let checked: usize = windows.iter().map(Range::len).sum();
+            assert_eq!(checked, length.min(CHECKED), "{length}");
+            assert_eq!((windows[0].start, windows[windows.len() - 1].end), (0, length));
+            assert!(windows.windows(2).all(|two| two[0].end <= two[1].start), "{windows:?}");
         }
     }
 

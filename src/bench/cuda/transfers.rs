@@ -6,7 +6,7 @@ use cudarc::driver::{CudaSlice, DriverError, PinnedHostSlice};
 
 use super::Gpu;
 use crate::bench::backend::{Runnable, Trouble, compare};
-use crate::bench::inputs::{PERIOD, value};
+use crate::bench::inputs::{PERIOD, value, windows};
 
 /// Floats in one copy: 16 MiB, long enough that starting it does not count.
 const LENGTH: usize = 4 * 1024 * 1024;
@@ -93,16 +93,22 @@ impl Runnable for Transfer<'_> {
     }
 
     fn check(&mut self) -> Result<(), Trouble> {
-        let expected = |length| (0..length).map(value);
-        if self.way == Way::ToDevice {
-            let arrived = self.gpu.stream.clone_dtoh(&self.device)?;
-            self.gpu.stream.synchronize()?;
-            return compare(arrived.iter().copied(), expected(arrived.len()), 0.0);
-        }
-        let arrived = match &self.host {
-            Memory::Pinned(memory) => memory.as_slice()?,
-            Memory::Pageable(memory) => memory,
-        };
-        compare(arrived.iter().copied(), expected(arrived.len()), 0.0)
+        let (gpu, device, host) = (self.gpu, &self.device, &self.host);
+        windows(device.len()).try_for_each(|window| {
+            let expected = window.clone().map(value);
+            match (self.way, host) {
+                (Way::ToDevice, _) => {
+                    let arrived = gpu.stream.clone_dtoh(&device.slice(window.clone()))?;
+                    gpu.stream.synchronize()?;
+                    compare(window.start, arrived.into_iter(), expected, 0.0)
+                }
+                (Way::ToHost, Memory::Pinned(arrived)) => {
+                    compare(window.start, arrived.as_slice()?[window].iter().copied(), expected, 0.0)
+                }
+                (Way::ToHost, Memory::Pageable(arrived)) => {
+                    compare(window.start, arrived[window].iter().copied(), expected, 0.0)
+                }
+            }
+        })
     }
 }
