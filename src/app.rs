@@ -32,11 +32,13 @@ use crate::sources::canary::{CanarySpec, Turn, spawn_canary};
 use crate::sources::changes::spawn_changes;
 use crate::sources::directory::Directory;
 use crate::sources::discovery::spawn_discovery;
+use crate::sources::host::spawn_host;
 use crate::sources::logs::spawn_logs;
 use crate::sources::metrics::{MetricsSpecError, spawn_metrics};
+use crate::sources::nvml::spawn_nvml;
 use crate::sources::observer::spawn_observer;
 use crate::sources::probe::spawn_probes;
-use crate::sources::prometheus::{Memory, PrometheusSpec, spawn_prometheus};
+use crate::sources::prometheus::{Memory, spawn_prometheus};
 use crate::sources::redis::{RedisTarget, ScanBudget, ScanHandle, SearchBudget};
 use crate::sources::{Outlet, now};
 
@@ -141,18 +143,13 @@ impl App {
         let turn = Turn::default();
         tasks.extend(config.canary.iter().map(|spec| spawn_canary(spec, &turn, outlet.clone())));
         tasks.extend(spawn_logs(&config.logs, &directory, &outlet));
+        tasks.extend(config.local.gpu.iter().map(|gpu| spawn_nvml(gpu, interval, outlet.clone())));
+        tasks.extend(config.local.host.iter().map(|host| spawn_host(host, interval, outlet.clone())));
         let redis = config
             .redis
             .iter()
             .map(|spec| (spec.component.clone(), RedisTarget::start(spec.clone(), interval, outlet.clone())))
             .collect();
-        let components = config.redis.iter().map(|spec| spec.component.clone());
-        let pages = config.metrics.iter().filter_map(|spec| spec.subject().ok());
-        let probes = config.probes.iter().map(|spec| spec.subject.clone());
-        let logs = config.logs.iter().map(|spec| spec.subject.clone());
-        let servers = config.prometheus.iter().filter_map(PrometheusSpec::subject);
-        let lists = config.discoveries.iter().map(|spec| spec.subject.clone());
-        let awaited = components.chain(pages).chain(servers).chain(probes).chain(logs).chain(lists).collect();
         let mut ticks = tokio::time::interval_at(Instant::now() + TICK + AFTER_ANSWERS, TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let engine = Engine::new(config.settings.clone(), baselines);
@@ -164,9 +161,9 @@ impl App {
             recording_error: None,
             outlet,
             redis,
-            canary: config.canary.clone().unwrap_or_else(CanarySpec::usual),
+            canary: config.canary.clone().unwrap_or_else(|| CanarySpec::usual(&config.local.name)),
             turn,
-            awaited: Awaited::new(awaited),
+            awaited: Awaited::of(config),
             tasks,
         })
     }

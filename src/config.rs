@@ -12,6 +12,7 @@ mod health;
 mod http_access;
 mod imports;
 mod inferred;
+mod local;
 mod location;
 mod logs;
 mod place;
@@ -43,6 +44,7 @@ use crate::sources::redis::RedisSpec;
 pub use example::{example, schema};
 pub use imports::{Import, Place};
 pub use inferred::{TargetOptions, from_targets};
+pub use local::{LocalSpec, Locally};
 pub(crate) use location::{config_folder, plain_file_name};
 pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
@@ -77,6 +79,8 @@ pub struct Config {
     pub imports: Vec<Import>,
     /// Sources of changes.
     pub changes: Vec<ChangesSpec>,
+    /// The machine that Headwater runs on.
+    pub local: LocalSpec,
     /// When the incident began, where somebody said so: what was before it is healthy.
     pub since: Option<Moment>,
     file: file::ConfigFile,

@@ -45,6 +45,8 @@ impl Home {
             command.env_remove(variable);
         }
         command
+            // What runs beside the tests is not what they look at.
+            .env("HEADWATER_LOCAL", "off")
             .env("HOME", self.0.path())
             .env("XDG_CONFIG_HOME", self.0.path())
             .env("XDG_STATE_HOME", self.0.path());

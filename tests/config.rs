@@ -219,6 +219,18 @@ fn each_wrong_input_has_its_sentence() {
             "hw.toml:6: 'depends_on' = 'redis/f' is not a list: write [\"...\", \"...\"]".to_owned(),
         ),
         (
+            "[local]\nname = \"a\"\n",
+            "hw.toml:1: [local] asks for nothing: write gpu = true or host = true".to_owned(),
+        ),
+        (
+            "[local]\nhost = true\nname = \"a b\"\n",
+            "hw.toml:3: 'name' = 'a b' is not a name: write letters, digits, '.', '_' and '-'".to_owned(),
+        ),
+        (
+            "[local]\nhost = true\nnvml_library = \"/x.so\"\n",
+            "hw.toml:3: 'nvml_library' needs gpu = true beside it".to_owned(),
+        ),
+        (
             &format!("{redis}[[component]]\nsubject = \"service/a\"\nthresholds = {{ \"shard-hot\" = {{ cpu = \"70%\" }} }}\n"),
             "hw.toml:6: 'cpu' = '70%' is not a number: write for example 0.7".to_owned(),
         ),

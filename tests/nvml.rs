@@ -517,3 +517,66 @@ async fn each_slice_has_a_memory_and_processes_of_its_own() {
     );
     assert!(lacks(std::slice::from_ref(&reading)).contains_key("utilisation"));
 }
+
+/// A configuration that asks for the GPUs of this machine alone.
+fn config(stub: &StubNvml, library: &std::path::Path) -> std::path::PathBuf {
+    let path = stub.library().with_file_name("headwater.toml");
+    let text = format!(
+        "interval = \"200ms\"\n[local]\ngpu = true\nname = \"host-a\"\nnvml_library = \"{}\"\n",
+        library.display()
+    );
+    std::fs::write(&path, text).expect("the folder is there");
+    path
+}
+
+/// What a command of Headwater says with a configuration, and its exit code.
+fn headwater(command: &[&str], config: &std::path::Path) -> (Option<i32>, String) {
+    let mut headwater = std::process::Command::new(env!("CARGO_BIN_EXE_headwater"));
+    let home = config.parent().expect("it is a file");
+    let headwater = headwater.args(command).arg("--config").arg(config);
+    let output = headwater.env("XDG_STATE_HOME", home).env("HOME", home).output().expect("headwater runs");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{output:?}");
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_triage_tells_of_every_gpu_or_why_it_sees_none() {
+    let stub = stub(NvmlRelease::Present, 2);
+    let triage = ["triage", "--for", "5s", "--format", "json"];
+    let (code, out) = headwater(&triage, &config(&stub, &stub.library()));
+    let report: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
+    let judged: Vec<&str> = report["verdicts"]
+        .as_array()
+        .expect("there are verdicts")
+        .iter()
+        .filter_map(|row| row["subject"].as_str())
+        .collect();
+    assert_eq!(judged, ["gpu/host-a:0", "gpu/host-a:1"]);
+    assert_eq!(code, Some(0), "{out}");
+
+    let missing = stub.library().with_file_name("libmissing.so");
+    let (code, out) = headwater(&triage, &config(&stub, &missing));
+    let report: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
+    let unknown = report["unknown"].as_array().expect("there are unknowns");
+    let row = unknown.iter().find(|row| row["subject"] == "discovery/nvml").expect("it is told");
+    assert!(row["missing"].as_str().is_some_and(|why| why.contains("cannot be loaded")), "{row}");
+    assert_eq!(code, Some(69), "nothing answered: {out}");
+}
+
+#[test]
+fn the_doctor_lists_the_gpus_with_what_each_lacks() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    stub.set(&[("1.lost", "1")]);
+    stub.unset(&["0.power"]);
+    let (code, out) = headwater(&["doctor"], &config(&stub, &stub.library()));
+    let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "discovery/nvml: gpus: NVML 12.570.86.15, driver 570.86.15: gpu/host-a:0 is NVIDIA H100 80GB HBM3",
+        "ok gpu/host-a:0: gpu: ",
+        "without power: not supported by this GPU or this driver (nvmlDeviceGetPowerUsage)",
+        "FAILED gpu/host-a:1: gpu: this GPU is lost",
+    ] {
+        assert!(said.contains(words), "{words}: {out}");
+    }
+    assert_eq!(code, Some(1));
+}

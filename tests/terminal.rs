@@ -34,7 +34,9 @@ impl Desk {
     /// Starts a program, in a folder of its own.
     fn start(&self, program: &str, arguments: &[&str], size: (u16, u16)) -> Terminal {
         let home = self.home.path().to_str().expect("temporary folders have plain names");
-        let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PWD"].map(|name| (name, home));
+        let folders = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PWD"].map(|name| (name, home));
+        // What runs beside the tests is not what they look at.
+        let variables = [&folders[..], &[("HEADWATER_LOCAL", "off")]].concat();
         Terminal::start(Path::new(program), arguments, self.home.path(), size, &variables)
     }
 

@@ -5,6 +5,11 @@ use std::collections::BTreeMap;
 use headwater_engine::Subject;
 use headwater_engine::reading::{Event, Reading, Target};
 
+use crate::config::Config;
+use crate::sources::host::HostSpec;
+use crate::sources::nvml::NvmlSpec;
+use crate::sources::prometheus::PrometheusSpec;
+
 /// Who is waited for: what the configuration names, and what lists name while it runs.
 #[derive(Debug)]
 pub(super) struct Awaited {
@@ -14,7 +19,21 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    pub(super) fn new(subjects: Vec<Subject>) -> Self {
+    /// Everything that a configuration names. GPUs that nobody asked for are not missed.
+    pub(super) fn of(config: &Config) -> Self {
+        let components = config.redis.iter().map(|spec| spec.component.clone());
+        let pages = config.metrics.iter().filter_map(|spec| spec.subject().ok());
+        let servers = config.prometheus.iter().filter_map(PrometheusSpec::subject);
+        let probes = config.probes.iter().map(|spec| spec.subject.clone());
+        let logs = config.logs.iter().map(|spec| spec.subject.clone());
+        let lists = config.discoveries.iter().map(|spec| spec.subject.clone());
+        let gpus = config.local.gpu.iter().filter(|gpu| gpu.is_expected).map(|_| NvmlSpec::subject());
+        let hosts = config.local.host.iter().map(HostSpec::subject);
+        let named = components.chain(pages).chain(servers).chain(probes).chain(logs).chain(lists);
+        Self::new(named.chain(gpus).chain(hosts).collect())
+    }
+
+    fn new(subjects: Vec<Subject>) -> Self {
         Self { subjects, listed: BTreeMap::new() }
     }
 

@@ -3,6 +3,7 @@
 mod blind;
 mod canary;
 mod discovery;
+mod local;
 mod logs;
 mod open_files;
 mod probes;
@@ -52,19 +53,22 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let changes = futures::future::join_all(config.changes.iter().map(changes));
     let probes = futures::future::join_all(config.probes.iter().map(probes::probe));
     let servers = futures::future::join_all(config.prometheus.iter().map(prometheus::server));
-    let (redis, metrics, lists, servers, imports, changes, probes) =
-        futures::join!(redis, metrics, lists, servers, imports, changes, probes);
+    let machine = local::machine(&config.local);
+    let (redis, metrics, lists, servers, imports, changes, probes, machine) =
+        futures::join!(redis, metrics, lists, servers, imports, changes, probes, machine);
     let kernels = futures::future::join_all(config.canary.iter().map(canary::kernels)).await;
     let logs: Vec<ProbeStep> = config.logs.iter().flat_map(logs::log).collect();
     let (pages, mut readings): (Vec<_>, Vec<_>) = metrics.into_iter().chain(lists).unzip();
     let (servers, of_servers): (Vec<_>, Vec<_>) = servers.into_iter().unzip();
     readings.extend(of_servers);
+    let (machine, of_machine) = machine;
+    readings.push(of_machine);
     let steps: Vec<ProbeStep> = redis
         .into_iter()
         .chain(pages)
         .chain(servers)
         .chain(probes)
-        .chain([logs])
+        .chain([machine, logs])
         .chain(imports)
         .chain(changes)
         .chain(kernels)

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use secrecy::SecretString;
 
 use super::output::Failure;
-use crate::config::{Config, TargetOptions, default_config_file, from_targets};
+use crate::config::{Config, Locally, TargetOptions, default_config_file, from_targets};
 use crate::sources::client_certificate::ClientCertificate;
 
 /// The arguments that name targets.
@@ -72,6 +72,11 @@ pub(super) struct AccessArgs {
     /// Reach bare targets through this SOCKS5 proxy, as of ssh -D; names are looked up there
     #[arg(long, value_name = "socks5h://HOST:PORT")]
     proxy: Option<String>,
+
+    /// Whether to look at this machine beside bare targets: its kernel, and its GPUs where NVIDIA's library is there;
+    /// auto, which it is unless HEADWATER_LOCAL says otherwise, does where a target is on it
+    #[arg(long, value_enum, value_name = "WHEN")]
+    local: Option<Locally>,
 }
 
 impl TargetArgs {
@@ -131,6 +136,7 @@ impl AccessArgs {
             (self.proxy.is_some(), "--proxy", "proxy = \"socks5h://HOST:PORT\" at its top"),
             (self.ca_file.is_some(), "--ca-file", "ca_file = \"FILE\" in the target's table"),
             (self.insecure, "--insecure", "insecure = true in its [[redis]] table"),
+            (self.local.is_some(), "--local", "gpu = true or host = true in a [local] table"),
         ];
         match flags.iter().find(|(is_given, ..)| *is_given) {
             Some((_, flag, key)) => Err(Failure::usage(format_args!(
@@ -154,6 +160,13 @@ impl AccessArgs {
             Some(path) => Some(read_secret(path)?),
             None => from_env("HEADWATER_SENTINEL_PASSWORD"),
         };
+        let locally = match (self.local, variable("HEADWATER_LOCAL")) {
+            (Some(locally), _) => locally,
+            (None, None) => Locally::Auto,
+            (None, Some(word)) => Locally::from_str(&word, true).map_err(|_| {
+                Failure::usage(format_args!("HEADWATER_LOCAL is '{word}': write auto, on or off"))
+            })?,
+        };
         let client = self.client_cert.clone().zip(self.client_key.clone());
         Ok(TargetOptions {
             redis_username,
@@ -167,6 +180,7 @@ impl AccessArgs {
             bearer: from_env("HEADWATER_BEARER_TOKEN"),
             ca_file: self.ca_file.clone(),
             insecure: self.insecure,
+            locally,
         })
     }
 }

@@ -8,7 +8,6 @@ use super::place::{Document, unknown_name};
 use crate::bench::BackendChoice;
 use crate::bench::kernel::KERNELS;
 use crate::sources::canary::CanarySpec;
-use crate::sources::host::name_of_this_machine;
 
 const BUDGET: Duration = Duration::from_millis(200);
 
@@ -17,10 +16,14 @@ const EVERY: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from
 
 const BUDGETS: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_secs(5);
 
-/// The canary of this table.
-pub(super) fn resolve(table: Option<&CanaryTable>, document: &mut Document<'_>) -> Option<CanarySpec> {
+/// The canary of this table, on the machine of this name.
+pub(super) fn resolve(
+    table: Option<&CanaryTable>,
+    host: &str,
+    document: &mut Document<'_>,
+) -> Option<CanarySpec> {
     let table = table?;
-    let mut spec = CanarySpec::new(&name_of_this_machine(), table.budget.map_or(BUDGET, |span| span.0));
+    let mut spec = CanarySpec::new(host, table.budget.map_or(BUDGET, |span| span.0));
     if !BUDGETS.contains(&spec.plan.budget) {
         document.wrong(&["canary", "budget"], "is out of range: write a span from '20ms' to '5s'");
     }

@@ -99,6 +99,7 @@ pub(super) fn effective(file: &ConfigFile, settings: &Settings) -> String {
         graph: file.graph.clone(),
         changes: file.changes.clone(),
         canary: file.canary.clone(),
+        local: file.local.clone(),
         component: settings
             .components
             .iter()
@@ -143,6 +144,7 @@ mod tests {
             .collect();
         let file: ConfigFile = toml::from_str(&all).unwrap();
         assert!(file.redis[0].password_env.is_some() && !file.thresholds.is_empty());
+        assert_eq!(file.local.and_then(|local| local.gpu), Some(true));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod canary;
 mod changes;
 mod discovery;
+mod local;
 mod log;
 mod probe;
 mod prometheus;
@@ -21,6 +22,7 @@ use super::value::{Size, Span};
 pub(super) use canary::{BackendWord, CanaryTable};
 pub(super) use changes::{ChangeWord, ChangesTable};
 pub(super) use discovery::{DiscoveryTable, RecordWord, SchemeWord};
+pub(super) use local::LocalTable;
 pub(super) use log::{LogFormat, LogTable};
 pub(super) use probe::{ProbeTable, ProbeWord};
 pub(super) use prometheus::PrometheusTable;
@@ -96,6 +98,10 @@ pub(super) struct ConfigFile {
     /// and not while memory is short or the device is busy. Off without this table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) canary: Option<CanaryTable>,
+
+    /// The machine that Headwater runs on, where what is looked at runs there too. Without this table it is not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) local: Option<LocalTable>,
 
     /// Thresholds that differ from a rule's default; 'headwater rules' lists rules and thresholds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

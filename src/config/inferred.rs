@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use super::Config;
 use super::file::{ComponentTable, ConfigFile, MetricsTable, PrometheusTable, RedisTable};
+use super::local::{Locally, beside};
 use super::place::ConfigError;
 use super::reach::mapping;
 use super::resolve::{Components, bare_subject};
@@ -42,6 +43,8 @@ pub struct TargetOptions {
     pub address_map: Vec<String>,
     /// The proxy, as it is written.
     pub proxy: Option<String>,
+    /// Whether the machine that Headwater runs on is looked at too.
+    pub locally: Locally,
 }
 
 /// Makes a configuration of bare targets: `redis://`, `rediss://`, `http://`, `https://`. Services are taken to
@@ -56,7 +59,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         .map_err(|what| ConfigError::new(ORIGIN, format!("--address-map {what}")))?;
     let mut components = Components::default();
     let (mut redis, mut metrics, mut file) = (vec![], vec![], ConfigFile::default());
-    let mut prometheus = vec![];
+    let (mut prometheus, mut places) = (vec![], vec![]);
     file.proxy = options.proxy.as_deref().map(without_secrets);
     for target in targets {
         let shown = without_secrets(target);
@@ -67,6 +70,7 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
         match target.split_once("://").map(|(scheme, _)| scheme) {
             Some(scheme) if REDIS_SCHEMES.contains(&scheme) => {
                 let address = RedisAddress::read(target).map_err(complain)?;
+                places.extend(address.seeds.iter().cloned());
                 let name = address.sentinel.as_ref().or(address.seeds.first());
                 let subject = bare_subject(Kind::Redis, name.map_or("", String::as_str));
                 components.entry(&subject).has_source = true;
@@ -100,7 +104,9 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
                 spec.ca_file.clone_from(&options.ca_file);
                 spec.client.clone_from(&options.client);
                 spec.proxy.clone_from(&proxy);
-                let subject = bare_subject(Kind::Service, &metrics_place(target).map_err(complain)?);
+                let place = metrics_place(target).map_err(complain)?;
+                let subject = bare_subject(Kind::Service, &place);
+                places.push(place);
                 components.entry(&subject).has_source = true;
                 spec.component = Some(subject.clone());
                 metrics.push(spec);
@@ -152,7 +158,9 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     let name = components.first().map_or_else(|| "headwater".to_owned(), |c| c.subject.name().to_owned());
     let tellers = prometheus.iter().filter_map(super::prometheus::teller).collect();
     let settings = Settings { name, components, tellers, ..Settings::default() };
+    let is_forwarded = proxy.is_some() || !address_map.is_empty();
     Ok(Config {
+        local: beside(options.locally, &places, is_forwarded),
         since: None,
         origin: ORIGIN.to_owned(),
         settings,

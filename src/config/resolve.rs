@@ -101,7 +101,9 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     };
     let probes = super::probes::resolve(&file.probe, &beside, &mut components, &mut document);
     let logs = super::logs::resolve(&file.log, Path::new(origin), &metrics, &mut components, &mut document);
+    let local = super::local::resolve(file.local.as_ref(), &mut document);
     let has_own = !file.probe.is_empty()
+        || file.local.is_some()
         || !file.log.is_empty()
         || !file.prometheus.is_empty()
         || !file.discovery.is_empty()
@@ -117,7 +119,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
     let mut changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
     super::reach::send_through(proxy.as_ref(), &mut imports, &mut changes);
-    let canary = super::canary::resolve(file.canary.as_ref(), &mut document);
+    let canary = super::canary::resolve(file.canary.as_ref(), &local.name, &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     let pages = metrics.iter().filter_map(|spec: &MetricsSpec| spec.component.as_ref());
@@ -130,6 +132,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         .chain(probes.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .chain(canary.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }))
         .chain(prometheus.iter().filter_map(super::prometheus::teller))
+        .chain(local.teller())
         .chain(
             discoveries.iter().map(|spec| Teller { subject: spec.subject.clone(), every: Some(spec.every) }),
         )
@@ -167,6 +170,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
         canary,
         imports,
         changes,
+        local,
         since: None,
         file,
     })

@@ -32,11 +32,16 @@ pub fn all_silent_since<'a>(
     last.filter(|_| told > 1)
 }
 
-/// Whether a source is something that is watched over a network: neither Headwater itself, nor one that only tells, nor
-/// a log, which is read here however far away its writer is.
+/// Whether a source is something that is watched over a network: neither Headwater itself or the machine that it runs on,
+/// nor one that only tells, nor a log, which is read here however far away its writer is.
 pub fn is_target(state: &SourceState) -> bool {
     let kind = state.source.kind();
-    kind != Kind::Observer && kind != Kind::Log && !kind.only_tells()
+    kind != Kind::Observer && kind != Kind::Log && !kind.only_tells() && !is_local(state)
+}
+
+/// Whether a source is the machine that Headwater runs on or a GPU of it, which has no address: no network stands between.
+pub fn is_local(state: &SourceState) -> bool {
+    matches!(state.source.kind(), Kind::Gpu | Kind::Host) && state.source.address().is_none()
 }
 
 #[cfg(test)]
@@ -73,6 +78,8 @@ mod tests {
         let others = [
             state("observer/headwater", Some(9_000), None),
             state("log/edge", Some(9_000), None),
+            state("host/this-one", Some(9_000), None),
+            state("gpu/this-one:0", Some(9_000), None),
             state("redis/a", None, None),
         ];
         let with_others = |mut states: Vec<SourceState>| {

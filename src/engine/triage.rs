@@ -13,7 +13,7 @@ mod verdicts;
 use std::collections::BTreeSet;
 
 use crate::metric::{REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES};
-use crate::reach::is_target;
+use crate::reach::{is_local, is_target};
 use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
@@ -89,7 +89,12 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
     let targets = || scene.world.sources().filter(|state| is_target(state));
     let told = |state: &SourceState| state.last_data.is_some();
     let has_log = scene.world.sources().any(|state| state.source.kind() == Kind::Log && told(state));
-    if !targets().any(told) && !has_log {
+    let local = || scene.world.sources().filter(|state| is_local(state));
+    // Who asks about this machine alone has asked for no other target.
+    let is_alone =
+        targets().next().is_none() && !scene.settings.components.iter().any(|known| known.has_source);
+    let is_any_heard = targets().any(told) || has_log || (is_alone && local().any(told));
+    if !is_any_heard {
         return Conclusion::NoTarget;
     }
     let is_stale = |subject: &Subject| {
@@ -109,6 +114,10 @@ fn conclusion(scene: &Scene<'_>, suspects: &[Suspect], untold: &[Unjudged]) -> C
             // A probe has a pace of its own, and is among the untold when it fails.
             .filter(|state| !matches!(state.source.kind(), Kind::Redis | Kind::Probe))
             .any(|state| state.last_data.is_none_or(|at| at < scene.now - state.stale_after(scene.settings)))
+        || local().any(|state| match state.last_data {
+            Some(at) => at < scene.now - state.stale_after(scene.settings),
+            None => state.fault.is_some(),
+        })
         // Their silence hides no component, but "every source gave fresh data" would be untrue.
         || !untold.is_empty();
     // Something is wrong and nothing shows whether anybody suffers: that is no all-clear.

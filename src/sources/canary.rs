@@ -14,7 +14,6 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::host::name_of_this_machine;
 use super::{Outlet, Source, now, spawn};
 use crate::bench::plan::USUAL_BUDGET;
 use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, baseline, run};
@@ -57,9 +56,9 @@ impl CanarySpec {
         }
     }
 
-    /// The canary of this machine where nobody configured another.
-    pub fn usual() -> Self {
-        Self::new(&name_of_this_machine(), USUAL_BUDGET)
+    /// The canary of this machine, by its name, where nobody configured another.
+    pub fn usual(host: &str) -> Self {
+        Self::new(host, USUAL_BUDGET)
     }
 
     /// The place of a GPU on this machine; `None` when it is another machine's.

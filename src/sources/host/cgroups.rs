@@ -28,13 +28,15 @@ pub(super) struct Limited {
     searched: Option<Instant>,
     /// Each group's file, with its name.
     groups: Vec<(PathBuf, String)>,
+    /// Why the last search found no place to look at.
+    without: Option<String>,
 }
 
 impl Limited {
     /// Groups under a folder that has `sys`; nothing is read yet.
     pub(super) fn new(root: &Path) -> Self {
         let roots = ROOTS.iter().map(|place| root.join(place)).collect();
-        Self { roots, searched: None, groups: vec![] }
+        Self { roots, searched: None, groups: vec![], without: None }
     }
 
     /// For how many seconds each group with a limit was held back since it was made, summed over cores; the reason when
@@ -42,7 +44,10 @@ impl Limited {
     pub(super) fn held_back(&mut self) -> Result<Vec<(String, f64)>, String> {
         if self.searched.is_none_or(|at| at.elapsed() >= SEARCHES_EVERY) {
             self.searched = Some(Instant::now());
-            self.search()?;
+            self.without = self.search().err();
+        }
+        if let Some(why) = &self.without {
+            return Err(why.clone());
         }
         let held = self.groups.iter().filter_map(|(file, name)| {
             let numbers = numbers(&fs::read_to_string(file).ok()?)?;

@@ -169,6 +169,6 @@ mod tests {
         assert!(others.starts_with("not seen, because the NVIDIA driver hangs"), "{others}");
         let all = silence(Some(("nvmlInit_v2", None))).words(Some(0));
         assert!(all.starts_with("the NVIDIA driver hangs: 'nvmlInit_v2' has not answered"), "{all}");
-        assert_eq!(silence(None).words(None), "the NVIDIA driver has not answered for 12.0 s");
+        assert_eq!(silence(None).words(None), "the NVIDIA driver has not answered for 12 s");
     }
 }
