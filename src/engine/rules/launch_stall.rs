@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::gpus::BRIEFLY;
-use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, queue_not_compute};
 use crate::baseline::Baseline;
 use crate::metric::{GPU_LAUNCH, GPU_MEMORY, GPU_UTILIZATION, HOST_RUNNABLE, HOST_SWITCHES, Metric, Unit};
 use crate::quantity::{show, times};
@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
     doc: "The time from asking for a kernel to its start is at least five times its healthy value, while the GPU is less busy \
           than before by three tenths and its memory stays as it is: the work is late and not too much. It accuses the machine or its \
           driver, and not the GPU. Without a healthy value a launch is held against 5 µs, which any driver of the last years \
-          is below, and the GPU against half busy. Our own canary times launches of its own process: it may accuse, and a fast \
+          is below, and the GPU against half busy. Requests that wait in a queue for such a GPU wait for the machine. Our own canary times launches of its own process: it may accuse, and a fast \
           one clears nobody.",
     next: "see what runs on the machine beside the service and who waits for whom: run queue, CPU limits, calls that wait for \
            the GPU after every kernel (cudaStreamSynchronize), a driver that holds a lock",
@@ -72,7 +72,7 @@ pub(super) static RULE: Rule = Rule {
         RivalRow { rule: "gpu-throttled", told_by: "throttle reasons and clocks of the GPU under load" },
         RivalRow { rule: "host-starved", told_by: "the run queue and CPU limits of the machine" },
     ],
-    absorbs: &[],
+    absorbs: &[queue_not_compute::ID],
     judge,
 };
 
@@ -169,12 +169,19 @@ fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
         format!("launches {}", show(launch.now.value, Unit::Seconds)),
         launch.now.value / limit,
         numbers,
-    );
+    )
+    .flooding(queues(scene, &launch.gpu));
     let breach = match (launch.usual.is_some() && usually.is_some(), launch.is_canary) {
         (true, false) => breach,
         _ => breach.at_most(Confidence::Medium),
     };
     breach.judged()
+}
+
+/// The queues in which requests wait for a GPU.
+fn queues(scene: &Scene<'_>, gpu: &Subject) -> Vec<Subject> {
+    let above = scene.graph.above(&gpu.component_of());
+    above.into_keys().filter(|caller| caller.kind() == Kind::Queue).collect()
 }
 
 /// The healthy value of a level of a GPU; `None` where none is known.
