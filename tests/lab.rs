@@ -104,13 +104,11 @@ fn pool_starved() {
 }
 
 #[test]
-#[ignore = "no rule tells of GPUs yet"]
 fn gpu_leak() {
     diagnose("gpu-leak", Variant::Plain);
 }
 
 #[test]
-#[ignore = "no rule tells of GPUs yet"]
 fn launch_stall() {
     diagnose("launch-stall", Variant::Plain);
 }
