@@ -1,9 +1,7 @@
 //! Something keeps a little of a GPU's memory with every request.
 
-use std::time::Duration;
-
 use super::gpu_memory_full::{Used, failures, fullest};
-use super::gpus::{at, requests, served};
+use super::gpus::{at, served};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
 use crate::gpu_memory::{Course, Growth};
 use crate::metric::{REQUESTS, Unit};
@@ -12,6 +10,7 @@ use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
+use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "gpu-memory-leak",
@@ -73,9 +72,9 @@ fn leaks(
     growth: &Growth,
     limits: &Limits<'_>,
 ) -> Judgement {
-    let span = growth.to.at.since(growth.from.at).max(Duration::from_secs(1));
-    let rate = requests(scene, gpu, span).filter(|rate| rate.value > 0.0);
-    let each = rate.map(|rate| growth.per_second / rate.value);
+    // While it grew, and not now: when it is full, those who are refused come again.
+    let rate = asked(scene, gpu, growth.from.at, growth.to.at).filter(|rate| *rate > 0.0);
+    let each = rate.map(|rate| growth.per_second / rate);
     let per_request = each.map_or(String::new(), |bytes| format!(", {} a request", show(bytes, Unit::Bytes)));
     let ends = match (growth.full_since, growth.full_in_s) {
         (Some(since), _) => format!("it is full since {}", since.clock()),
@@ -140,16 +139,18 @@ fn limits_full(scene: &Scene<'_>, gpu: &Subject) -> f64 {
 fn asked_more(scene: &Scene<'_>, gpu: &Subject, growth: &Growth) -> Option<f64> {
     let (from, to) = (growth.from.at, growth.to.at);
     let third = to.since(from) / 3;
-    let mean = |from, to| {
-        let services = served(scene, gpu);
-        let each = services.iter().flat_map(|service| scene.told(service, REQUESTS)).filter_map(|told| {
-            let points = scene.points_since(&told, REQUESTS, from);
-            let within: Vec<f64> =
-                points.iter().take_while(|seen| seen.at <= to).map(|seen| seen.value).collect();
-            (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
-        });
-        each.reduce(|sum, one| sum + one)
-    };
-    let (before, now) = (mean(from, from + third)?, mean(to - third, to)?);
+    let (before, now) = (asked(scene, gpu, from, from + third)?, asked(scene, gpu, to - third, to)?);
     (before > 0.0).then(|| now / before)
+}
+
+/// Requests a second that the services on a GPU answered in a span; `None` where nobody tells.
+fn asked(scene: &Scene<'_>, gpu: &Subject, from: Moment, to: Moment) -> Option<f64> {
+    let services = served(scene, gpu);
+    let each = services.iter().flat_map(|service| scene.told(service, REQUESTS)).filter_map(|told| {
+        let points = scene.points_since(&told, REQUESTS, from);
+        let within: Vec<f64> =
+            points.iter().take_while(|seen| seen.at <= to).map(|seen| seen.value).collect();
+        (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
+    });
+    each.reduce(|sum, one| sum + one)
 }
