@@ -24,7 +24,7 @@ const INTO_THE_INCIDENT: Duration = Duration::from_secs(20);
 /// How long the first triage looks at a fault that is felt at once.
 const LOOKED_AT: Duration = Duration::from_secs(26);
 
-/// By how much the time until a memory is full may differ from what it then took, and how much must be left of it for the
+/// By how much what is said of a memory that fills may differ from what it then took, and how much time must be left for the
 /// word to be of use.
 const FORESEEN: f64 = 0.2;
 const OF_USE: Duration = Duration::from_secs(4);
@@ -342,7 +342,8 @@ fn judge_amplification(output: &Output, counted: &[(f64, LoadCounters)]) -> Opti
     (!is_near).then(|| format!("{value:.2} attempts an original, and the users counted {own:.2}"))
 }
 
-/// While the memory filled, what was said of the time that is left was near what it then took.
+/// While the memory filled, what was said of the time that is left was near what it then took, and what each request is
+/// said to keep is what it keeps.
 fn judge_forecast(recording: &Path, gpu: &GpuCounters, (clock, instant): (Duration, Instant)) -> Vec<String> {
     let Some(full) = gpu.full_since else { return vec!["the memory was never full".to_owned()] };
     let full = (clock - (instant - full)).as_secs_f64();
@@ -351,8 +352,13 @@ fn judge_forecast(recording: &Path, gpu: &GpuCounters, (clock, instant): (Durati
     while player.advance().expect("a whole recording") {
         let Some(snapshot) = player.snapshot() else { continue };
         let leaks = snapshot.report.suspects.iter().filter(|suspect| suspect.rule == "gpu-memory-leak");
-        let left = leaks.flat_map(|leak| &leak.evidence).find(|row| row.metric == "time to full");
-        let Some(left) = left else { continue };
+        let evidence: Vec<_> = leaks.flat_map(|leak| &leak.evidence).collect();
+        let of = |metric: &str| evidence.iter().find(|row| row.metric == metric);
+        let own = gpu.left_by_request as f64;
+        if let Some(each) = of("growth a request").filter(|each| (each.value / own - 1.0).abs() > FORESEEN) {
+            wrong.push(format!("{:.0} bytes a request, and each leaves {own:.0}", each.value));
+        }
+        let Some(left) = of("time to full") else { continue };
         let took = full - left.at.0 as f64 / 1_000.0;
         if took < OF_USE.as_secs_f64() {
             continue;
