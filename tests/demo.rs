@@ -73,6 +73,20 @@ fn a_storm_of_retries_is_told_of_those_who_send_it() {
 }
 
 #[test]
+fn memory_that_runs_out_is_told_of_the_gpu_that_has_none_left() {
+    let (subject, rule) = first_suspect("gpu-leak").expect("somebody is accused");
+    assert_eq!((subject.as_str(), rule.as_str()), ("gpu/simulated:0", "gpu-memory-leak"));
+}
+
+#[test]
+fn launches_that_come_late_are_told_of_the_machine_and_not_of_its_gpu() {
+    let accused = ("host/simulated".to_owned(), "launch-stall".to_owned());
+    let suspects = suspects("launch-stall");
+    assert_eq!(suspects.first(), Some(&accused));
+    assert!(!suspects.iter().any(|(subject, _)| subject.starts_with("gpu/")), "{suspects:?}");
+}
+
+#[test]
 fn a_healthy_deployment_accuses_nobody() {
     assert_eq!(first_suspect("healthy"), None);
 }

@@ -153,4 +153,6 @@ static RECORDINGS: &[(&str, &[u8])] = &[
     ("cross-slot", include_bytes!("../../assets/recordings/cross-slot.hwr")),
     ("pool-starved", include_bytes!("../../assets/recordings/pool-starved.hwr")),
     ("retry-storm", include_bytes!("../../assets/recordings/retry-storm.hwr")),
+    ("gpu-leak", include_bytes!("../../assets/recordings/gpu-leak.hwr")),
+    ("launch-stall", include_bytes!("../../assets/recordings/launch-stall.hwr")),
 ];
