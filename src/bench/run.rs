@@ -1,6 +1,7 @@
 //! The parent's side: starts the child, listens to it, and kills it at its deadline.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -82,7 +83,7 @@ async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
     let mut child = start(plan).map_err(BenchError::NoChild)?;
     let mut heard = Heard::default();
     let ended = tokio::time::timeout(plan.deadline, listen(&mut child, &mut heard)).await;
-    if !matches!(ended, Ok(Ok(_))) {
+    if !matches!(ended, Ok(Ok(Some(_)))) {
         // Dropping the child kills it as well; waiting only spares the system a zombie.
         let _ = child.start_kill();
         let _ = tokio::time::timeout(BURIAL, child.wait()).await;
@@ -129,50 +130,77 @@ struct Heard {
     said: VecDeque<String>,
 }
 
-/// Listens until the child has ended and both its streams are read.
-async fn listen(child: &mut Child, heard: &mut Heard) -> std::io::Result<ExitStatus> {
+/// Listens until the child has told its last line, which is `None`, or has ended without it. What it does after its last line is
+/// not waited for: a driver may hang while it is left.
+async fn listen(child: &mut Child, heard: &mut Heard) -> std::io::Result<Option<ExitStatus>> {
     let Heard { device, during, lines, said } = heard;
     let (told, complaints) = (child.stdout.take(), child.stderr.take());
     let told = each_line(told, |line| match serde_json::from_str::<Line>(line) {
-        Ok(Line::Opened(opened)) => *device = Some(opened),
-        Ok(Line::Begun(kernel)) => *during = Some(kernel),
+        Ok(Line::Opened(opened)) => {
+            *device = Some(opened);
+            ControlFlow::Continue(())
+        }
+        Ok(Line::Begun(kernel)) => {
+            *during = Some(kernel);
+            ControlFlow::Continue(())
+        }
         Ok(line) => {
             if !matches!(line, Line::Failed(_)) {
                 *during = None;
             }
+            let is_last = !matches!(line, Line::Timed(_) | Line::Skipped(_));
             lines.push(line);
+            if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
         // A driver may print to standard output what it likes.
-        Err(_) => {}
+        Err(_) => ControlFlow::Continue(()),
     });
     let complaints = each_line(complaints, |line| {
         said.push_back(RemoteText::new(line).as_str().to_owned());
         if said.len() > KEPT_LINES {
             said.pop_front();
         }
+        ControlFlow::Continue(())
     });
-    let (told, complaints) = tokio::join!(told, complaints);
-    told.and(complaints)?;
-    child.wait().await
+    let (mut told, mut complaints) = (std::pin::pin!(told), std::pin::pin!(complaints));
+    let mut are_read = false;
+    let has_told = loop {
+        tokio::select! {
+            told = &mut told => break told?,
+            read = &mut complaints, if !are_read => {
+                let _ = read?;
+                are_read = true;
+            }
+        }
+    };
+    if has_told.is_break() {
+        return Ok(None);
+    }
+    if !are_read {
+        let _ = complaints.await?;
+    }
+    child.wait().await.map(Some)
 }
 
-/// Gives each line of a stream, as far as it is text, to `take`.
+/// Gives each line of a stream, as far as it is text, to `take`, until that has enough.
 async fn each_line(
     stream: Option<impl AsyncRead + Unpin>,
-    mut take: impl FnMut(&str),
-) -> std::io::Result<()> {
-    let Some(stream) = stream else { return Ok(()) };
+    mut take: impl FnMut(&str) -> ControlFlow<()>,
+) -> std::io::Result<ControlFlow<()>> {
+    let Some(stream) = stream else { return Ok(ControlFlow::Continue(())) };
     let mut reader = BufReader::new(stream);
     let mut line = vec![];
     while reader.read_until(b'\n', &mut line).await? > 0 {
-        take(String::from_utf8_lossy(&line).trim_end());
+        if take(String::from_utf8_lossy(&line).trim_end()).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         line.clear();
     }
-    Ok(())
+    Ok(ControlFlow::Continue(()))
 }
 
 impl Heard {
-    fn report(self, status: ExitStatus) -> Result<BenchReport, BenchError> {
+    fn report(self, status: Option<ExitStatus>) -> Result<BenchReport, BenchError> {
         let during = self.during;
         let mut kernels = vec![];
         let mut skipped: Vec<Skipped> = vec![];
@@ -214,8 +242,9 @@ impl Heard {
 }
 
 /// How a process ended, in words.
-fn ended(status: ExitStatus) -> String {
+fn ended(status: Option<ExitStatus>) -> String {
     use std::os::unix::process::ExitStatusExt;
+    let Some(status) = status else { return "told no device".to_owned() };
     match (status.signal(), status.code()) {
         (Some(9), _) => "was killed (signal 9), perhaps because the host has no memory left".to_owned(),
         (Some(signal), _) => format!("crashed (signal {signal})"),
@@ -238,7 +267,7 @@ mod tests {
             device: None,
         };
         let sentence =
-            |heard: Heard, status| heard.report(ExitStatus::from_raw(status)).unwrap_err().to_string();
+            |heard: Heard, status| heard.report(Some(ExitStatus::from_raw(status))).unwrap_err().to_string();
         assert_eq!(
             sentence(heard(vec![], Some("gemm")), 11),
             "the benchmark's process crashed (signal 11) during 'gemm': one two"
