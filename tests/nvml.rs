@@ -12,6 +12,7 @@ use headwater_engine::metric::{
     GPU_TEMPERATURE, GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, GPU_XIDS, SCRAPE_TIME,
 };
 use headwater_engine::reading::{Event, FaultKind, Reading, Value};
+use headwater_test_support::terminal::Terminal;
 use headwater_test_support::{NvmlRelease, Readings, StubNvml, value_of};
 use tokio_util::sync::CancellationToken;
 
@@ -579,4 +580,60 @@ fn the_doctor_lists_the_gpus_with_what_each_lacks() {
         assert!(said.contains(words), "{words}: {out}");
     }
     assert_eq!(code, Some(1));
+}
+
+#[test]
+fn beside_a_bare_target_the_gpus_of_this_machine_are_looked_at_where_it_is_wanted() {
+    let stub = stub(NvmlRelease::Present, 1);
+    let doctor = |locally: &str| {
+        let mut headwater = std::process::Command::new(env!("CARGO_BIN_EXE_headwater"));
+        // Nothing listens there; what is said of this machine does not depend on it.
+        headwater.args(["doctor", "redis://127.0.0.1:1"]).env("HEADWATER_NVML", stub.library());
+        let output = headwater.env("HEADWATER_LOCAL", locally).output().expect("headwater runs");
+        String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for locally in ["auto", "on"] {
+        let said = doctor(locally);
+        assert!(said.contains(":0: gpu: ") && said.contains("kernel: "), "{locally}: {said}");
+    }
+    let said = doctor("off");
+    assert!(!said.contains(":0: gpu: ") && !said.contains("kernel: "), "{said}");
+}
+
+#[test]
+fn the_screen_goes_on_and_says_which_gpu_and_why() {
+    let mut stub = stub(NvmlRelease::Present, 2);
+    let config = config(&stub, &stub.library());
+    let home = config.parent().expect("it is a file");
+    let home_name = home.to_str().expect("temporary folders have plain names");
+    let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, home_name));
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_headwater"));
+    let arguments = ["--no-color", "--config", config.to_str().expect("it has a plain name")];
+    let mut terminal = Terminal::start(program, &arguments, home, (160, 40), &variables);
+    terminal.until_shown("gpu/host-a:1");
+    terminal.press(":sources\r");
+    let row = |screen: &str, source: &str, words: &str| {
+        screen.lines().any(|line| line.contains(source) && line.contains(words))
+    };
+    terminal.until("both are fresh", |screen| {
+        row(screen, "gpu/host-a:0", "fresh") && row(screen, "gpu/host-a:1", "fresh")
+    });
+    stub.set(&[("0.lost", "1")]);
+    terminal.until("one is lost and the other is not", |screen| {
+        row(screen, "gpu/host-a:0", "fault") && row(screen, "gpu/host-a:1", "fresh")
+    });
+    terminal.until_shown("this GPU is lost");
+    stub.unset(&["0.lost"]);
+    stub.set(&[("hang", "nvmlDeviceGetPowerUsage")]);
+    terminal.until("the driver hangs", |screen| {
+        row(screen, "gpu/host-a:1", "fault") && screen.contains("the NVIDIA driver hangs")
+    });
+    stub.unset(&["hang"]);
+    terminal.until("it answers again", |screen| {
+        row(screen, "gpu/host-a:0", "fresh") && row(screen, "gpu/host-a:1", "fresh")
+    });
+    // A driver that hangs keeps nobody from leaving.
+    stub.set(&[("hang", "nvmlDeviceGetPowerUsage")]);
+    terminal.press("q");
+    assert_eq!(terminal.exit_code(), 0);
 }
