@@ -454,6 +454,7 @@ fn an_interrupted_triage_says_what_it_knows() {
             "--record",
             &recording,
         ])
+        .env("HEADWATER_LOCAL", "off")
         .env("HOME", home.0.path())
         .stdout(Stdio::piped())
         .spawn()
