@@ -74,7 +74,8 @@ pub(super) struct AccessArgs {
     proxy: Option<String>,
 
     /// Whether to look at this machine beside bare targets: its kernel, and its GPUs where NVIDIA's library is there;
-    /// auto, which it is unless HEADWATER_LOCAL says otherwise, does where a target is on it
+    /// auto, which it is unless HEADWATER_LOCAL says otherwise, does where a target is on it by
+    /// a Unix socket, its name or an address that is no loopback (which may be a tunnel's end)
     #[arg(long, value_enum, value_name = "WHEN")]
     local: Option<Locally>,
 }

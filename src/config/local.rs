@@ -46,7 +46,8 @@ pub enum Locally {
     /// It is not.
     #[default]
     Off,
-    /// It is where one of them is on it. Not behind a proxy or a forwarded port, where nothing that looks near is.
+    /// It is where one of them is on it, by a Unix socket, its name or an address of its own. A loopback address may be the
+    /// near end of a tunnel to another machine, and behind a proxy or a forwarded port nothing that looks near is.
     Auto,
     /// It is.
     On,
@@ -98,39 +99,53 @@ fn is_here(place: &str, own_name: &str) -> bool {
     };
     match host.parse::<IpAddr>() {
         Ok(address) => is_own(address),
-        Err(_) => host.eq_ignore_ascii_case("localhost") || host.eq_ignore_ascii_case(own_name),
+        Err(_) => host.eq_ignore_ascii_case(own_name) && !host.eq_ignore_ascii_case("localhost"),
     }
 }
 
-/// Whether an address is one of this machine's: only those can be bound to.
+/// Whether an address is one of this machine's, and nobody else's: only those can be bound to.
 fn is_own(address: IpAddr) -> bool {
-    address.is_loopback() || (!address.is_multicast() && UdpSocket::bind((address, 0)).is_ok())
+    !address.is_loopback() && !address.is_multicast() && UdpSocket::bind((address, 0)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// An address of this machine that is no loopback, as a socket towards elsewhere would have; nothing is sent. A
+    /// machine without any network has none, and then any address that can be bound to does.
+    fn own_address() -> String {
+        let towards = |elsewhere: &str| {
+            let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+            socket.connect(elsewhere).ok()?;
+            Some(socket.local_addr().ok()?.ip().to_string())
+        };
+        towards("203.0.113.7:9").unwrap_or_else(|| "0.0.0.0".to_owned())
+    }
+
     #[test]
     fn a_place_is_here_by_its_name_or_an_address_of_this_machine() {
-        for here in [
+        let own = own_address();
+        let with_port = format!("{own}:6379");
+        for here in [own.as_str(), &with_port, "/run/redis.sock", "me:1"] {
+            assert!(is_here(here, "me"), "{here}");
+        }
+        // Addresses for documentation are nobody's, and a loopback address is where tunnels end.
+        for elsewhere in [
+            "203.0.113.7:6379",
+            "[2001:db8::7]:6379",
+            "redis.example:6379",
+            "localhost.example:1",
             "localhost",
             "LOCALHOST:6379",
             "127.0.0.1:8000",
             "127.3.4.5",
             "[::1]:6379",
             "::1",
-            "/run/redis.sock",
-            "me:1",
         ] {
-            assert!(is_here(here, "me"), "{here}");
-        }
-        // Addresses for documentation are nobody's.
-        for elsewhere in
-            ["203.0.113.7:6379", "[2001:db8::7]:6379", "redis.example:6379", "localhost.example:1"]
-        {
             assert!(!is_here(elsewhere, "me"), "{elsewhere}");
         }
+        assert!(!is_here("localhost:1", "localhost"), "a machine that never got a name");
     }
 
     #[test]
@@ -138,8 +153,9 @@ mod tests {
         let has_host = |locally, place: &str, is_forwarded| {
             beside(locally, &[place.to_owned()], is_forwarded).host.is_some()
         };
-        assert!(has_host(Locally::Auto, "127.0.0.1:1", false));
-        assert!(!has_host(Locally::Auto, "127.0.0.1:1", true));
+        assert!(has_host(Locally::Auto, "/run/redis.sock", false));
+        assert!(!has_host(Locally::Auto, "/run/redis.sock", true));
+        assert!(!has_host(Locally::Auto, "127.0.0.1:1", false));
         assert!(!has_host(Locally::Auto, "203.0.113.7:1", false));
         assert!(!has_host(Locally::Off, "127.0.0.1:1", false));
         assert!(has_host(Locally::On, "203.0.113.7:1", true));
