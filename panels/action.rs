@@ -85,6 +85,7 @@ actions! {
     SearchHot "search" "hot keys" Panel "search the shard under the cursor for hot keys by the gentlest way that it offers; the cost is shown first"
     PauseScan "pause-scan" "pause scan" Panel "pause the scan of this shard, or let it go on"
     CancelScan "cancel-scan" "cancel scan" Panel "end the scan of this shard and every search of it; what they found stays"
+    TimeKernels "time-kernels" "kernels" Panel "time our own kernels once on the GPU under the cursor, against what was saved for its model; asks first"
     SaveCase "save-case" "save case" Panel "write this incident as a case into your folder of cases; asks first"
     Week "week" "week" Panel "show the changes of the last week, or those of the last day"
     Confirm "confirm" "confirm" Panel "record what the checks of this step show, good or bad; begins a runbook that was not begun"

@@ -21,7 +21,7 @@ use crate::action::Action;
 use crate::curves::{self, Curve};
 use crate::listing::Listing;
 use crate::palette::ColorRole;
-use crate::panel::{Outcome, Panel, PanelRow, View};
+use crate::panel::{Effect, Intent, Outcome, Panel, PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
 use crate::title;
 use columns::{BUSY_STRIP, COLUMNS, SHORT_STRIP};
@@ -107,13 +107,16 @@ impl Panel for Gpus {
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = rows(view.snapshot);
         self.settle(&rows);
-        self.listing.act(action, &rows, "nobody tells of a GPU")
+        match action {
+            Action::TimeKernels => self.time_kernels(&rows, view),
+            _ => self.listing.act(action, &rows, "nobody tells of a GPU"),
+        }
     }
 
     fn actions(&self) -> &'static [Action] {
         match self.listing.opened_id() {
-            Some(_) => &[Action::Back, Action::Up, Action::Down],
-            None => &[Action::Open],
+            Some(_) => &[Action::Back, Action::TimeKernels, Action::Up, Action::Down],
+            None => &[Action::Open, Action::TimeKernels],
         }
     }
 
@@ -165,6 +168,22 @@ impl Gpus {
         if let Some(row) = rows.iter().find(|row| wanted.contains(&row.gpu)) {
             self.listing.table.select(&row.id);
         }
+    }
+
+    /// Asks whether to time kernels on the GPU of a row, or on what there is where no row tells of one.
+    fn time_kernels(&self, rows: &[Line], view: &View<'_>) -> Outcome {
+        if view.is_replay {
+            return Outcome::Refused("a recording cannot be asked anything new".to_owned());
+        }
+        let row = self.listing.opened(rows).or_else(|| self.listing.table.selected(rows));
+        let gpu = row.map(|row| row.gpu.clone()).filter(|gpu| gpu.name().contains(':'));
+        let place =
+            gpu.as_ref().map_or("the GPU of this machine, or its processors".to_owned(), Subject::to_string);
+        let text = format!(
+            "Time our own kernels once on {place}? They share it with your service for some 200 ms and take a few hundred MB \
+             of its memory meanwhile, in a process of their own; where memory is short or it is full, they are not started."
+        );
+        Outcome::Wants(Intent::Ask(text, Effect::TimeKernels(gpu)))
     }
 }
 

@@ -127,3 +127,19 @@ fn any_size_will_do() {
         shown(&snapshot, width, height);
     }
 }
+
+#[test]
+fn timing_kernels_asks_first_and_a_recording_cannot_be_asked() {
+    let snapshot = told();
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = live(&snapshot, &palette, &keys);
+    let mut panel = (ROW.make)();
+    panel.open(&subject("gpu/host-a:1"));
+    let Outcome::Wants(Intent::Ask(text, effect)) = panel.act(Action::TimeKernels, &view) else {
+        panic!("no question")
+    };
+    assert_eq!(effect, Effect::TimeKernels(Some(subject("gpu/host-a:1"))));
+    assert!(text.contains("on gpu/host-a:1?"), "{text}");
+    let replay = View { is_replay: true, ..view };
+    assert!(matches!(panel.act(Action::TimeKernels, &replay), Outcome::Refused(_)));
+}

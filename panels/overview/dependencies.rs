@@ -1,12 +1,12 @@
 //! The dependencies, each with its verdict and the numbers that tell most of its kind.
 
 use headwater_engine::metric::{
-    ERRORS, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
+    ERRORS, GPU_MEMORY, GPU_UTILIZATION, IN_FLIGHT, Metric, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::report::{SubjectVerdict, Verdict};
 use headwater_engine::wording::{data_age, verdict_word};
-use headwater_engine::{Kind, Snapshot, Subject};
+use headwater_engine::{Kind, Snapshot, Subject, gpu_memory};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -163,7 +163,11 @@ pub(crate) fn facts(row: &SubjectVerdict, snapshot: &Snapshot) -> Facts {
         ]),
         Kind::Gpu => {
             let busiest = largest(subject, GPU_UTILIZATION, snapshot);
-            plain([busiest.map(|busy| format!("max {} busy", show(busy, Unit::Ratio)))])
+            let fullest = fullest_memory(subject, snapshot);
+            plain([
+                busiest.map(|busy| format!("max {} busy", show(busy, Unit::Ratio))),
+                fullest.map(|share| format!("memory {}", show(share, Unit::Ratio))),
+            ])
         }
         _ => vec![],
     }
@@ -181,6 +185,16 @@ fn level(subject: &Subject, metric: Metric, word: &str, snapshot: &Snapshot) -> 
 fn largest(subject: &Subject, metric: Metric, snapshot: &Snapshot) -> Option<f64> {
     let parts = snapshot.history.parts(subject);
     parts.filter_map(|part| snapshot.present(part, metric, None)).map(|seen| seen.value).reduce(f64::max)
+}
+
+/// The used share of the fullest memory of a GPU and its parts.
+fn fullest_memory(subject: &Subject, snapshot: &Snapshot) -> Option<f64> {
+    let share = |part: &Subject| {
+        let fresh_from = snapshot.fresh_from(part, GPU_MEMORY);
+        let (used, max) = gpu_memory::of(&snapshot.history, part, snapshot.at, fresh_from)?;
+        Some(used.value / max)
+    };
+    snapshot.history.parts(subject).filter_map(share).reduce(f64::max)
 }
 
 /// Parts with an address that give data.

@@ -5,6 +5,7 @@ mod call;
 mod change;
 mod cluster_view;
 mod exported;
+mod gpu_name;
 mod history;
 mod hot;
 mod key;
@@ -20,6 +21,7 @@ pub use call::{Call, Origin};
 pub use change::{Change, ChangeKind};
 pub use cluster_view::ClusterView;
 pub use exported::ExportedNode;
+pub use gpu_name::GpuName;
 pub use history::History;
 pub use hot::{HotSearch, KEY_METHODS, KeyHeat, KeyMethod, KeyMethodRow, MethodOffer, ShareOf, SlotHeat};
 pub use key::{
@@ -167,6 +169,8 @@ pub enum Event {
     Targets(TargetList),
     /// The place of a Redis node in its deployment, as its exporter tells of it.
     Exported(ExportedNode),
+    /// By which number a machine calls a GPU that others know by its uuid alone.
+    Gpu(GpuName),
     /// What was usual before the incident, as the source remembers it.
     History(History),
     /// What was [`Event::Unavailable`] is there again.

@@ -207,7 +207,7 @@ impl World {
             Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
             Event::History(history) => self.remember(source, at, history.clone()),
             // Taken before the numbers, which are named by it.
-            Event::Exported(_) => {}
+            Event::Exported(_) | Event::Gpu(_) => {}
             Event::Available { what } => {
                 if let Some(state) = self.sources.get_mut(source) {
                     state.unavailable.retain(|(known, _)| known != what);

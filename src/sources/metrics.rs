@@ -7,6 +7,7 @@ pub mod dialect;
 mod exported;
 pub mod exposition;
 pub mod fetch;
+mod gpu_names;
 pub mod mapping;
 mod reader;
 

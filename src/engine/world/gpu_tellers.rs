@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::World;
 use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, Metric, MetricName, Unit};
 use crate::quantity::show;
-use crate::reading::{Reading, Sample, Value};
+use crate::reading::{Event, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -29,11 +29,36 @@ pub(super) struct GpuTellers {
     by: BTreeMap<Subject, BTreeMap<Subject, Moment>>,
     /// Whose word counts, number by number.
     places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
+    /// The GPUs by their uuids, where a page tells both.
+    names: BTreeMap<RemoteText, Subject>,
     /// What each said of a number that is compared.
     said: BTreeMap<(Subject, Metric, Subject), (Moment, f64)>,
 }
 
 impl World {
+    /// A reading with its GPUs under the names that their machines have for them, where somebody tells these beside the
+    /// uuids by which some tools alone know a GPU.
+    pub(super) fn named_by_uuid<'a>(&mut self, reading: Cow<'a, Reading>) -> Cow<'a, Reading> {
+        for event in &reading.events {
+            if let Event::Gpu(name) = event {
+                self.gpus.names.insert(name.uuid.clone(), name.gpu.clone());
+            }
+        }
+        if self.gpus.names.is_empty() {
+            return reading;
+        }
+        let mut named = reading;
+        for index in 0..named.samples.len() {
+            let subject = &named.samples[index].subject;
+            let uuid = subject.as_str().strip_prefix(GPUS).and_then(|name| name.rsplit_once(':'));
+            let known = uuid.and_then(|(_, uuid)| self.gpus.names.get(&RemoteText::new(uuid)));
+            if let Some(gpu) = known.filter(|gpu| *gpu != subject).cloned() {
+                named.to_mut().samples[index].subject = gpu;
+            }
+        }
+        named
+    }
+
     /// A reading without the numbers of GPUs that another tool tells already; notes who tells of which.
     pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
         // Asked of every number that comes in: by its first letters, and not by looking its kind up.
@@ -139,5 +164,19 @@ mod tests {
         // Once the first is silent, the other takes its place.
         assert_eq!(world.heard_of_gpus(&told("service/dcgm@a:9400", 20, 0.9, 900.0)).samples.len(), 2);
         assert_eq!(world.heard_of_gpus(&told("host/host-a", 21, 0.9, 4.0)).samples.len(), 0);
+    }
+
+    #[test]
+    fn a_gpu_that_one_tool_knows_by_its_uuid_alone_is_the_same_gpu() {
+        let mut world = World::default();
+        let mut by_uuid = Reading::new("service/triton@h:8002".parse().unwrap(), Moment(0));
+        by_uuid.sample(&"gpu/h:GPU-1".parse().unwrap(), GPU_UTILIZATION, Value::Gauge(0.5));
+        let name = |world: &mut World| world.named(&by_uuid).samples[0].subject.to_string();
+        assert_eq!(name(&mut world), "gpu/h:GPU-1");
+        let mut dcgm = told("service/dcgm@a:9400", 0, 0.9, 1.0);
+        let gpu = "gpu/host-a:0".parse().unwrap();
+        dcgm.events.push(Event::Gpu(crate::reading::GpuName { uuid: "GPU-1".into(), gpu }));
+        world.named(&dcgm);
+        assert_eq!(name(&mut world), "gpu/host-a:0");
     }
 }

@@ -9,7 +9,9 @@ use crate::subject::Kind;
 impl World {
     /// A reading with its numbers under the names that everybody else uses.
     pub(crate) fn named<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
-        if reading.source.kind() == Kind::Probe { self.probed(reading) } else { self.placed(reading) }
+        let named =
+            if reading.source.kind() == Kind::Probe { self.probed(reading) } else { self.placed(reading) };
+        self.named_by_uuid(named)
     }
 
     /// A probe's reading, about an instance where somebody else tells of one at that address, else about all of them.

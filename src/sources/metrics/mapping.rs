@@ -48,6 +48,11 @@ impl Target {
         }
     }
 
+    /// The host that is asked.
+    pub(super) fn host(&self) -> &str {
+        &self.asked.host
+    }
+
     /// The subject of a row's numbers where no label names it.
     pub fn subject(&self, role: SubjectRole) -> Subject {
         match role.kind() {

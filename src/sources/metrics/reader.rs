@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use headwater_engine::metric;
-use headwater_engine::reading::{Event, ExportedNode, Fault, FaultKind, Reading, Sample, Value};
+use headwater_engine::reading::{Event, ExportedNode, Fault, FaultKind, GpuName, Reading, Sample, Value};
 use headwater_engine::{RemoteText, Subject};
 use memchr::memmem;
 
@@ -11,6 +11,7 @@ use super::dialect::SubjectRole;
 use super::exported::exported_node;
 use super::exposition::{Exposition, decode};
 use super::fetch::{Address, Page};
+use super::gpu_names::gpu_names;
 use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
 
 /// How far, in bytes, a page is searched for a form; login pages are short, but carry their style along.
@@ -27,6 +28,8 @@ pub(in crate::sources) struct PageReader {
     started: Option<f64>,
     /// The Redis node of which it is an exporter's page.
     node: Option<ExportedNode>,
+    /// What it last said of the names of GPUs.
+    gpus: Vec<GpuName>,
     has_left_out: bool,
 }
 
@@ -41,6 +44,7 @@ impl PageReader {
             spoken: None,
             started: None,
             node: None,
+            gpus: vec![],
             has_left_out: false,
         }
     }
@@ -79,6 +83,11 @@ impl PageReader {
         if node.is_some() && node != self.node {
             self.node = node;
             reading.events.extend(self.node.clone().map(Event::Exported));
+        }
+        let gpus = gpu_names(&page, self.mapper.target().host());
+        if gpus != self.gpus {
+            reading.events.extend(gpus.iter().cloned().map(Event::Gpu));
+            self.gpus = gpus;
         }
         reading.events.extend(self.news_of_left_out(mapping.left_out));
         let is_of_nobody = |sample: &Sample| {
