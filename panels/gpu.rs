@@ -9,19 +9,18 @@ mod told;
 
 use std::time::Duration;
 
-use headwater_engine::Subject;
-use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::metric::{
     Bad, GPU_CLOCK, GPU_MEMORY, GPU_POWER, GPU_TEMPERATURE, GPU_UTILIZATION, Metric, Unit,
 };
+use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use crate::action::Action;
 use crate::curves::{self, Curve};
-use crate::listing::Listing;
+use crate::listing::{ListPanel, Listing};
 use crate::palette::ColorRole;
-use crate::panel::{Effect, Intent, Outcome, Panel, PanelRow, View};
+use crate::panel::{Effect, Intent, Outcome, PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
 use crate::title;
 use columns::{BUSY_STRIP, COLUMNS, SHORT_STRIP};
@@ -34,7 +33,7 @@ pub(crate) const ROW: PanelRow = PanelRow {
     short: "GPU",
     help: "what each GPU does: its memory and when it is full, its launches, its errors, and kernels that were timed",
     is_for_walls: true,
-    make: || Box::new(Gpus { listing: Listing::new(COLUMNS), wanted: None }),
+    make: || Box::new(Gpus(Listing::new(COLUMNS))),
 };
 
 /// The heights from which on there is a title, what is said of the row under the cursor, and its curves over time.
@@ -52,30 +51,47 @@ const SPAN: Duration = Duration::from_secs(600);
 const MOST_BLIND: u16 = 3;
 const MOST_TOLD: u16 = 6;
 
-struct Gpus {
-    listing: Listing<Line>,
-    /// A GPU on which the cursor is to be put.
-    wanted: Option<Subject>,
-}
+struct Gpus(Listing<Line>);
 
-impl Panel for Gpus {
-    fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let mut rest = area.intersection(buffer.area);
-        if rest.is_empty() {
-            return;
-        }
-        let mut rows = rows(view.snapshot);
-        self.settle(&rows);
-        if let Some(row) = self.listing.opened(&rows) {
+/// What the bar of keys offers: of the list, and of the page of one GPU.
+const ON_THE_LIST: &[Action] = &[Action::Open, Action::TimeKernels];
+const ON_A_PAGE: &[Action] = &[Action::Back, Action::TimeKernels, Action::Up, Action::Down];
+
+/// What is said where nobody tells of a GPU.
+const NOTHING: &str = "? nobody tells of a GPU: on its own machine NVIDIA's driver does, from elsewhere the page of \
+                       dcgm-exporter, nvidia_gpu_exporter or Triton; an unseen GPU is not a well one";
+
+impl ListPanel for Gpus {
+    type Row = Line;
+
+    const ONCE_A_SNAPSHOT: bool = true;
+    const NOTHING: &'static str = "nobody tells of a GPU";
+
+    fn listing(&self) -> &Listing<Line> {
+        &self.0
+    }
+
+    fn listing_mut(&mut self) -> &mut Listing<Line> {
+        &mut self.0
+    }
+
+    fn rows(&self, view: &View<'_>) -> Vec<Line> {
+        rows(view.snapshot)
+    }
+
+    fn draw_rows(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if let Some(row) = self.0.opened(rows) {
             let story = told::page(row, view.snapshot);
-            self.listing.page.draw(&row.name(), &story, view.palette, rest, buffer);
+            self.0.page.draw(&row.name(), &story, view.palette, area, buffer);
             return;
         }
-        let (height, width) = (rest.height, rest.width);
-        let busy_cells = self.listing.table.cells_of(BUSY_STRIP, width);
-        let cells = give_strips(&mut rows, view.snapshot, busy_cells, SHORT_STRIP);
+        let mut rest = area;
+        let (height, width) = (area.height, area.width);
+        let table = &mut self.0.table;
+        let busy_cells = table.cells_of(BUSY_STRIP, width);
+        let cells = give_strips(rows, view.snapshot, busy_cells, SHORT_STRIP);
         if height >= WITH_TITLE {
-            let aside = if busy_cells > 0 { cells } else { self.listing.table.count_words(&rows) };
+            let aside = if busy_cells > 0 { cells } else { table.count_words(rows) };
             title::draw("GPUs, a row each", &aside, view.palette, cut(&mut rest, 1), buffer);
         }
         let mut blind = told::blind(view.snapshot);
@@ -86,105 +102,59 @@ impl Panel for Gpus {
         }
         let blind_rows = height_of(&blind, view, width).min(MOST_BLIND).min(height / 4);
         draw_sentences(&blind, view, cut(&mut rest, blind_rows), buffer);
-        let mut said: Vec<_> =
-            self.listing.table.selected(&rows).map(|row| told::row(row, view.snapshot)).unwrap_or_default();
+        let selected = table.selected(rows);
+        let mut said: Vec<_> = selected.map(|row| told::row(row, view.snapshot)).unwrap_or_default();
         said.extend(told::on_processors(view.snapshot));
         let told = if height >= WITH_TOLD { height_of(&said, view, width).min(MOST_TOLD) } else { 0 };
         let is_told =
             |row: &Line| view.snapshot.history.traces(&row.gpu).next().is_some() && height >= WITH_CURVES;
-        let below = if self.listing.table.selected(&rows).is_some_and(is_told) { CURVES } else { 0 };
+        let below = if selected.is_some_and(is_told) { CURVES } else { 0 };
         let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let most = rest.height.saturating_sub(told + below).max(2);
-        self.listing.table.draw(&rows, view, cut(&mut rest, wanted.min(most)), buffer);
+        table.draw(rows, view, cut(&mut rest, wanted.min(most)), buffer);
         draw_sentences(&said, view, cut(&mut rest, told), buffer);
         if below > 0
-            && let Some(row) = self.listing.table.selected(&rows)
+            && let Some(row) = table.selected(rows)
         {
             draw_curves(row, view, rest, buffer);
         }
     }
 
-    fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
-        let rows = rows(view.snapshot);
-        self.settle(&rows);
-        match action {
-            Action::TimeKernels => self.time_kernels(&rows, view),
-            _ => self.listing.act(action, &rows, "nobody tells of a GPU"),
-        }
+    fn in_words(&self, row: &Line) -> String {
+        row.words()
     }
 
-    fn actions(&self) -> &'static [Action] {
-        match self.listing.opened_id() {
-            Some(_) => &[Action::Back, Action::TimeKernels, Action::Up, Action::Down],
-            None => &[Action::Open, Action::TimeKernels],
-        }
+    fn act_first(&mut self, action: Action, rows: &[Line], view: &View<'_>) -> Option<Outcome> {
+        let row = self.0.opened(rows).or_else(|| self.0.table.selected(rows));
+        (action == Action::TimeKernels).then(|| time_kernels(row, view))
     }
 
-    fn words(&self) -> &'static [(&'static str, &'static str)] {
+    fn about<'r>(&self, rows: &'r [Line], subject: &Subject, _snapshot: &Snapshot) -> Option<&'r Line> {
+        rows.iter().find(|row| subject.contains(&row.gpu))
+    }
+
+    fn offered(&self) -> &'static [Action] {
+        if self.0.opened_id().is_some() { ON_A_PAGE } else { ON_THE_LIST }
+    }
+
+    fn explained(&self) -> &'static [(&'static str, &'static str)] {
         told::WORDS
-    }
-
-    fn fields(&self) -> Vec<FieldRow> {
-        self.listing.fields()
-    }
-
-    fn set_filter(&mut self, filter: Option<Filter>) {
-        self.listing.table.set_filter(filter);
-    }
-
-    fn filter(&self) -> Option<&Filter> {
-        self.listing.filter()
-    }
-
-    fn close(&mut self) {
-        self.listing.close();
-    }
-
-    fn copied(&self, view: &View<'_>) -> Option<String> {
-        let rows = rows(view.snapshot);
-        let row = self.listing.opened(&rows).or_else(|| self.listing.table.selected(&rows));
-        row.map(Line::words)
-    }
-
-    fn click(&mut self, at: Position, view: &View<'_>) -> Outcome {
-        self.listing.click(at, &rows(view.snapshot))
-    }
-
-    fn open(&mut self, subject: &Subject) {
-        self.listing.close();
-        self.wanted = Some(subject.clone());
     }
 }
 
-/// What is said where nobody tells of a GPU.
-const NOTHING: &str = "? nobody tells of a GPU: on its own machine NVIDIA's driver does, from elsewhere the page of \
-                       dcgm-exporter, nvidia_gpu_exporter or Triton; an unseen GPU is not a well one";
-
-impl Gpus {
-    /// Puts the cursor on the GPU that was asked for, and leaves a page whose row has gone.
-    fn settle(&mut self, rows: &[Line]) {
-        self.listing.settle(rows);
-        let Some(wanted) = self.wanted.take() else { return };
-        if let Some(row) = rows.iter().find(|row| wanted.contains(&row.gpu)) {
-            self.listing.table.select(&row.id);
-        }
+/// Asks whether to time kernels on the GPU of a row, or on what there is where no row tells of one of a machine.
+fn time_kernels(row: Option<&Line>, view: &View<'_>) -> Outcome {
+    if view.is_replay {
+        return Outcome::Refused("a recording cannot be asked anything new".to_owned());
     }
-
-    /// Asks whether to time kernels on the GPU of a row, or on what there is where no row tells of one.
-    fn time_kernels(&self, rows: &[Line], view: &View<'_>) -> Outcome {
-        if view.is_replay {
-            return Outcome::Refused("a recording cannot be asked anything new".to_owned());
-        }
-        let row = self.listing.opened(rows).or_else(|| self.listing.table.selected(rows));
-        let gpu = row.map(|row| row.gpu.clone()).filter(|gpu| gpu.name().contains(':'));
-        let place =
-            gpu.as_ref().map_or("the GPU of this machine, or its processors".to_owned(), Subject::to_string);
-        let text = format!(
-            "Time our own kernels once on {place}? They share it with your service for some 200 ms and take a few hundred MB \
-             of its memory meanwhile, in a process of their own; where memory is short or it is full, they are not started."
-        );
-        Outcome::Wants(Intent::Ask(text, Effect::TimeKernels(gpu)))
-    }
+    let gpu = row.map(|row| row.gpu.clone()).filter(|gpu| gpu.name().contains(':'));
+    let place =
+        gpu.as_ref().map_or("the GPU of this machine, or its processors".to_owned(), Subject::to_string);
+    let text = format!(
+        "Time our own kernels once on {place}? They share it with your service for some 200 ms and take a few hundred MB \
+         of its memory meanwhile, in a process of their own; where memory is short or it is full, they are not started."
+    );
+    Outcome::Wants(Intent::Ask(text, Effect::TimeKernels(gpu)))
 }
 
 /// Draws how one GPU went on.

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::Snapshot;
 use headwater_engine::metric::*;
 use headwater_engine::reading::{Fault, FaultKind, Input, Reading, Value};
 use headwater_widgets::Glyphs;
@@ -9,6 +8,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{World, drawn, keys, live, subject};
 use crate::palette::Palette;
+use crate::panel::Panel;
 
 fn shown(snapshot: &Snapshot, width: u16, height: u16) -> String {
     let mut panel = (ROW.make)();

@@ -78,7 +78,10 @@ const PAGES: &[Page] = &[
     Page {
         file: "dcgm-2-readme.prom",
         dialects: &["dcgm"],
-        rows: &[("gpu/127.0.0.1:0", "gpu.clock.sm", "", Largest, MEGA, "DCGM_FI_DEV_SM_CLOCK", &[])],
+        rows: &[
+            ("gpu/127.0.0.1:0", "gpu.clock.sm", "", Largest, MEGA, "DCGM_FI_DEV_SM_CLOCK", &[]),
+            ("gpu/127.0.0.1:0", "gpu.clock.memory", "", Largest, MEGA, "DCGM_FI_DEV_MEM_CLOCK", &[]),
+        ],
     },
     Page {
         file: "dcgm-4-h100x8-template-generated.prom",
@@ -375,6 +378,17 @@ const PAGES: &[Page] = &[
             ("gpu/127.0.0.1:0", "gpu.memory.max", "", Level, 1.0, "nvidia_smi_memory_total_bytes", &[]),
             ("gpu/127.0.0.1:0", "gpu.power", "", Level, 1.0, "nvidia_smi_power_draw_watts", &[]),
             ("gpu/127.0.0.1:0", "gpu.clock.sm", "", Level, 1.0, "nvidia_smi_clocks_current_sm_clock_hz", &[]),
+            ("gpu/127.0.0.1:0", "gpu.clock.sm.max", "", Level, 1.0, "nvidia_smi_clocks_max_sm_clock_hz", &[]),
+            ("gpu/127.0.0.1:0", "gpu.pcie.width", "", Level, 1.0, "nvidia_smi_pcie_link_width_current", &[]),
+            (
+                "gpu/127.0.0.1:0",
+                "gpu.process.memory",
+                "10309 ./gpu_burn",
+                Level,
+                1.0,
+                "nvidia_smi_compute_app_used_memory_bytes",
+                &["pid=\"10309\""],
+            ),
         ],
     },
     Page { file: "odd-10-crlf-vllm.prom", dialects: &["vllm", "process"], rows: VLLM },

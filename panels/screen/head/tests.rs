@@ -34,7 +34,7 @@ fn an_incident_says_how_long_it_lasts() {
     let snapshot = World::after(Trouble::FullLink, 72);
     insta::assert_snapshot!(live(&snapshot, 80), @r"
     ranker-prod   X INCIDENT 01:11   p99 2.9 s x31   err 0.3 % new      14:09:12 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook           live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU               live 1 s
     ");
     insta::assert_snapshot!(live(&snapshot, 60), @r"
     ranker-prod   X INCIDENT 01:11   p99 2.9 s x31
@@ -50,7 +50,7 @@ fn an_incident_says_how_long_it_lasts() {
 fn calm_and_silence() {
     insta::assert_snapshot!(live(&World::after(Trouble::None, 10), 80), @r"
     ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook           live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU               live 1 s
     ");
     insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r"
     ranker-prod   ? no target answers   ? callers not seen              14:06:10 UTC
@@ -64,7 +64,7 @@ fn numbers_that_nobody_renews_are_said_to_be_old_in_front_of_everything_else() {
     let late = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(12), 80);
     insta::assert_snapshot!(late, @r"
     ranker-prod   X INCIDENT 00:29   p99 2.9 s x31                 NO DATA for 12 s
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook           live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU               live 1 s
     ");
     let fresh = head(&Screen::new(), &snapshot, &Status::default(), Duration::from_secs(2), 80);
     assert!(!fresh.contains("NO DATA"), "{fresh}");
@@ -134,7 +134,7 @@ fn a_replay_says_how_fast_it_is_and_whether_it_stands() {
     let status = Status { feed, demo: Some("demo: a recording".to_owned()), ..Status::default() };
     insta::assert_snapshot!(head(&Screen::new(), &snapshot, &status, Duration::ZERO, 80), @r"
     ranker-prod   o nothing guilty   p99 95 ms   err 0 %                14:08:10 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook  REPLAY x4 paused
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU      REPLAY x4 paused
     ");
 }
 
@@ -146,7 +146,7 @@ fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_
     screen.held = Some(Arc::clone(&snapshot));
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
     ranker-prod   X INCIDENT 00:29   p99 2.9 s x31
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbo
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU
     ");
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"

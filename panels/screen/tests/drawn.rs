@@ -95,7 +95,7 @@ fn help_is_made_from_the_tables() {
     │s                    sort by the next column                                  │
     │S                    turn the order of the rows round                         │
     │                                                                              │
-    └ rows 1-19 of 103   up down: scroll   esc: close ─────────────────────────────┘
+    └ rows 1-19 of 105   up down: scroll   esc: close ─────────────────────────────┘
     ");
     let mut seen = String::new();
     for _ in 0..12 {

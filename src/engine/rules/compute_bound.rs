@@ -1,7 +1,7 @@
 //! The accelerator does all it can, and more is asked of it.
 
-use super::queueing::{Fill, WAIT, Wait, against_usual, before, busiest_accelerator};
-use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
+use super::queueing::{Fill, WAIT, Wait, accelerators, against_usual, before, busiest_accelerator};
+use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_throttled};
 use crate::metric::{CLIENT_ORIGINALS, GPU_UTILIZATION, Metric, REQUESTS, TOKENS_OUT, Unit};
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
@@ -105,6 +105,12 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     );
     if originals.is_none_or(|(_, usual)| usual.is_none()) {
         breach = breach.with_rival(&RULE.rivals[1]);
+    }
+    // What is held down does less than it could: then it is not too little that there is.
+    let is_held =
+        accelerators(scene, &wait.whose).iter().any(|gpu| scene.findings.stirring(&[gpu_throttled::ID], gpu));
+    if is_held {
+        breach = breach.with_rival(&RULE.rivals[2]);
     }
     match busy {
         Some(_) => breach.judged(),

@@ -13,8 +13,11 @@ use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::throttle;
 
+/// The id of the rule, which full batches ask for by name.
+pub(super) const ID: &str = "gpu-throttled";
+
 pub(super) static RULE: Rule = Rule {
-    id: "gpu-throttled",
+    id: ID,
     title: "a GPU is slowed down while it has work",
     doc: "For a tenth of the time at least the driver holds the clocks of a busy GPU down for heat, for a power brake or for its power limit, \
           and they are a tenth below their highest; below its power limit alone a quarter, because a GPU at full load runs into that every \

@@ -169,17 +169,21 @@ pub(super) fn before(scene: &Scene<'_>, subject: &Subject, metric: Metric, now: 
     })
 }
 
-/// The busiest accelerator behind a queue, or behind one instance of it where some are known to be of its machine. A GPU
-/// of a machine, `gpu/HOST:INDEX`, is one where the queue or its service is known to call it.
-pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
+/// The accelerators behind a queue: those that it or its service is known to call, and the one of its name.
+pub(super) fn accelerators(scene: &Scene<'_>, queue: &Subject) -> BTreeSet<Subject> {
     let component = queue.component_of();
     let service = Subject::component(Kind::Service, queue.name());
     let called = [&component, &service].into_iter().flat_map(|caller| scene.graph.callees(caller));
-    let mut gpus: BTreeSet<&Subject> = called.filter(|callee| callee.kind() == Kind::Gpu).collect();
-    let namesake = Subject::component(Kind::Gpu, queue.name());
-    gpus.insert(&namesake);
+    let called = called.filter(|callee| callee.kind() == Kind::Gpu).cloned();
+    called.chain([Subject::component(Kind::Gpu, queue.name())]).collect()
+}
+
+/// The busiest accelerator behind a queue, or behind one instance of it where some are known to be of its machine. A GPU
+/// of a machine, `gpu/HOST:INDEX`, is one where the queue or its service is known to call it.
+pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
+    let gpus = accelerators(scene, queue);
     let seen: Vec<(&Subject, Seen)> = gpus
-        .into_iter()
+        .iter()
         .flat_map(|gpu| scene.world.parts(gpu))
         .filter_map(|(part, _)| Some((part, scene.present(part, GPU_UTILIZATION)?)))
         .collect();
