@@ -353,14 +353,15 @@ async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_agai
 }
 
 #[tokio::test]
-async fn a_hang_on_one_gpu_silences_the_others_and_says_which_it_is() {
+async fn a_hang_on_one_gpu_holds_up_the_others_and_says_which_it_is() {
     let mut stub = stub(NvmlRelease::Present, 2);
     let mut looks = looks(&spec(&stub));
     looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     stub.set(&[("1.hang", "nvmlDeviceGetPowerUsage")]);
     let own = looks.readings.until_fault(&gpu(1), FaultKind::Silent).await;
     assert!(own.message.as_str().starts_with("the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1"));
-    let other = looks.readings.until_fault(&gpu(0), FaultKind::Silent).await;
+    // It is held up, and not silent itself.
+    let other = looks.readings.until_fault(&gpu(0), FaultKind::Busy).await;
     let words = "not seen, because the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1";
     assert!(other.message.as_str().starts_with(words), "{}", other.message);
     stub.unset(&["1.hang"]);

@@ -264,8 +264,10 @@ impl Source for GpuSource {
             Ok(looked) => reading_of(&self.subject, now(), looked, &mut self.lacking),
             Err(silence) => {
                 let mut reading = Reading::new(self.subject.clone(), now());
+                // One that only waits for another is not silent itself, and nobody is to be accused of that.
+                let kind = if silence.is_of_another(index) { FaultKind::Busy } else { FaultKind::Silent };
                 let message = RemoteText::new(&silence.words(Some(index)));
-                reading.faults.push(Fault { kind: FaultKind::Silent, message });
+                reading.faults.push(Fault { kind, message });
                 reading
             }
         }

@@ -92,6 +92,11 @@ pub(super) struct Silence {
 }
 
 impl Silence {
+    /// Whether whoever asked about this GPU waits for a call about another one.
+    pub(super) fn is_of_another(&self, asked: u32) -> bool {
+        self.during.is_some_and(|call| call.gpu.is_some_and(|gpu| gpu != asked))
+    }
+
     /// What is said of it to whoever asked about this GPU, or about all of them.
     pub(super) fn words(&self, asked: Option<u32>) -> String {
         let seconds = |span: Duration| show(span.as_secs_f64(), Unit::Seconds);
@@ -105,12 +110,10 @@ impl Silence {
         };
         let of = call.gpu.map_or_else(String::new, |gpu| format!(" of GPU {gpu}"));
         let hangs = format!("'{}'{of} has not answered for {}", call.name, seconds(call.since.elapsed()));
-        match (call.gpu, asked) {
-            (Some(gpu), Some(asked)) if gpu != asked => {
-                format!("not seen, because the NVIDIA driver hangs: {hangs}")
-            }
-            _ => format!("the NVIDIA driver hangs: {hangs}; see 'dmesg' for what it says of it"),
+        if asked.is_some_and(|asked| self.is_of_another(asked)) {
+            return format!("not seen, because the NVIDIA driver hangs: {hangs}");
         }
+        format!("the NVIDIA driver hangs: {hangs}; see 'dmesg' for what it says of it")
     }
 }
 
