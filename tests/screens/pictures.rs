@@ -9,7 +9,10 @@ use super::states;
 use super::svg::svg;
 
 /// File, panel, actions on it, width and height.
-const PICTURES: &[(&str, &str, &[Action], u16, u16)] = &[
+type Picture = (&'static str, &'static str, &'static [Action], u16, u16);
+
+/// Those of the demo's incident, a hot shard.
+const PICTURES: &[Picture] = &[
     ("overview-80x24.svg", "overview", &[], 80, 24),
     ("overview-160x48.svg", "overview", &[], 160, 48),
     ("shards-80x24.svg", "shards", &[], 80, 24),
@@ -21,17 +24,23 @@ const PICTURES: &[(&str, &str, &[Action], u16, u16)] = &[
     ("clients-160x48.svg", "clients", &[], 160, 48),
 ];
 
+/// Those of the demo in which a GPU's memory leaks.
+const OF_A_LEAK: &[Picture] =
+    &[("gpu-160x48.svg", "gpu", &[], 160, 48), ("one-gpu-160x48.svg", "gpu", &[Action::Open], 160, 48)];
+
 #[test]
 fn the_pictures_are_fresh() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
     let is_update = std::env::var_os("UPDATE").is_some();
-    let incident = states::incident();
+    let (incident, leak) = (states::incident(), states::leak());
     let mut stale = vec![];
-    for (file, panel, actions, width, height) in PICTURES {
+    let of_incident = PICTURES.iter().map(|picture| (&incident, "a hot shard", picture));
+    let of_leak = OF_A_LEAK.iter().map(|picture| (&leak, "a leak of GPU memory", picture));
+    for (state, what, (file, panel, actions, width, height)) in of_incident.chain(of_leak) {
         let palette = palette("dark");
         let ground = (palette.ground.fg.unwrap_or_default(), palette.ground.bg.unwrap_or_default());
-        let buffer = drawn_after(&incident, panel, actions, &palette, *width, *height);
-        let title = format!("headwater, panel {panel}, a hot shard, {width}x{height}");
+        let buffer = drawn_after(state, panel, actions, &palette, *width, *height);
+        let title = format!("headwater, panel {panel}, {what}, {width}x{height}");
         let picture = svg(&buffer, &title, ground);
         let path = folder.join(file);
         if is_update {

@@ -9,6 +9,7 @@ use headwater_engine::{Engine, Kind, Moment, Snapshot, Subject};
 
 const HEALTHY: &[u8] = include_bytes!("../../assets/recordings/healthy.hwr");
 const HOT_SHARD: &[u8] = include_bytes!("../../assets/recordings/hot-shard.hwr");
+const GPU_LEAK: &[u8] = include_bytes!("../../assets/recordings/gpu-leak.hwr");
 
 /// When something begins to go wrong with the sources.
 const TROUBLE_AFTER: Duration = Duration::from_secs(12);
@@ -36,6 +37,11 @@ pub(super) fn all() -> Vec<State> {
 /// The demo's incident, at the end of its recording.
 pub(super) fn incident() -> State {
     State { name: "incident", snapshot: played(HOT_SHARD, |input| vec![input]) }
+}
+
+/// The incident of the demo in which a GPU's memory leaks, at the end of its recording.
+pub(super) fn leak() -> State {
+    State { name: "leak", snapshot: played(GPU_LEAK, |input| vec![input]) }
 }
 
 /// What the engine says at the end of a recording of which each input was changed.
