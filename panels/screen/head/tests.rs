@@ -54,7 +54,7 @@ fn calm_and_silence() {
     ");
     insta::assert_snapshot!(live(&World::after(Trouble::Refused, 10), 80), @r"
     ranker-prod   ? no target answers   ? callers not seen              14:06:10 UTC
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbook           live 1 s
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU               live 1 s
     ");
 }
 
@@ -151,7 +151,7 @@ fn what_is_held_still_is_said_once_by_the_banner_and_by_the_head_where_there_is_
     screen.held = snapshot.back_to(snapshot.at - Duration::from_secs(60)).map(Arc::new);
     insta::assert_snapshot!(head(&screen, &snapshot, &Status::default(), late, 60), @r"
     ranker-prod   o nothing guilty   p99 95 ms
-    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9Runbo
+    1Over 2Graph 3Shard 4Slow 5Keys 6Queue 7TTFT 8Client 9GPU
     ");
 }
 
