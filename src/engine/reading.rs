@@ -291,6 +291,6 @@ pub enum FaultKind {
     Malformed,
     /// The answer is larger or slower than the limit.
     TooLarge,
-    /// The server is busy, loading, or out of connections.
+    /// The server is busy, with another as well, loading, or out of connections: nothing is wrong with what was asked about.
     Busy,
 }

@@ -16,8 +16,11 @@ use crate::time::Moment;
 pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
-    doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID. Or the driver of this machine \
-          has not answered Headwater itself for 10 s, as it does when a GPU hangs. An exporter that cannot be asked is the \
+    doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
+          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it is unknown, as is a slice \
+          (MIG) at once. Or the driver of this machine \
+          has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
+          is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
           most. Two tools that say different things of it are unknown. That it answers clears nobody.",
     next: "run 'timeout 10 nvidia-smi -L' on the machine and read 'journalctl -k | grep -i xid'; take the machine out of service: only a \
@@ -40,6 +43,12 @@ pub(super) static RULE: Rule = Rule {
     absorbs: &[],
     judge,
 };
+
+/// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
+const REMEMBERED: Duration = Duration::from_secs(300);
+
+/// What the name of a slice of a GPU has between that of its GPU and its own number.
+const SLICE: &str = "-mig-";
 
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let mut tellers: Vec<(&Subject, Moment)> = scene.world.tellers_of(gpu).collect();
@@ -85,11 +94,24 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         says.is_some_and(|said| said > *at)
     });
     match lost {
+        Some(_) if is_slice(gpu) => Judgement::Unknown(format!(
+            "nobody tells of this slice (MIG) since {}: it was taken away, or its GPU is lost",
+            last.clock()
+        )),
+        Some((state, at)) if !is_direct(state) && scene.now.since(*at) > REMEMBERED => {
+            Judgement::Unknown(format!(
+                "{} tells of it no more since {}: it was taken away, or is lost",
+                state.source,
+                at.clock()
+            ))
+        }
         Some((state, at)) => {
             let why = format!("{} tells of it no more, and still answers", state.source);
             let told =
                 state.fault.as_ref().map_or(String::new(), |(_, fault)| format!(" ({})", fault.message));
-            breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at).judged()
+            let breach = breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at);
+            // Whoever asks the driver itself knows; a page may be another exporter's, or of a GPU that was taken away.
+            if is_direct(state) { breach.judged() } else { breach.at_most(Confidence::Medium).judged() }
         }
         None => Judgement::Unknown(scene.missing(gpu)),
     }
@@ -116,7 +138,12 @@ fn is_direct(state: &SourceState) -> bool {
     matches!(state.source.kind(), Kind::Gpu | Kind::Host) && state.dialects.is_empty()
 }
 
-/// Why a driver refuses to speak of a GPU, where it answers at all.
+/// Whether a subject is a slice of a GPU: they come and go as people set them up.
+fn is_slice(gpu: &Subject) -> bool {
+    gpu.name().contains(SLICE)
+}
+
+/// Why a driver says that it lost a GPU, where it answers at all.
 fn refusal(state: &SourceState) -> Option<String> {
     let (_, fault) = state.fault.as_ref().filter(|(_, fault)| fault.kind == FaultKind::Unreachable)?;
     Some(fault.message.to_string())

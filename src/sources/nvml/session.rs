@@ -97,7 +97,12 @@ impl Looking<'_> {
         match &sense {
             Sense::Lacking(why) => drop(self.looked.lacks.insert(what, format!("{why} ({call})"))),
             Sense::Lost(why) => self.looked.trouble = Some(of_a_lost_gpu(why)),
-            Sense::Gone => self.looked.trouble = Some(of_the_driver(call, error)),
+            // Nothing is said of this GPU: only one that is lost cannot be reached, and the list tells the driver's trouble.
+            Sense::Gone => {
+                let trouble = of_the_driver(call, error);
+                self.looked.trouble =
+                    Some(Trouble { kind: headwater_engine::reading::FaultKind::Busy, ..trouble });
+            }
             Sense::Failed => drop(self.looked.trouble.get_or_insert_with(|| of_a_call(call, error))),
         }
         sense
