@@ -24,7 +24,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::World;
 pub(crate) use callers::Patience;
-pub(crate) use looked::Looked;
+pub(crate) use looked::{Looked, OnMachines};
 pub(crate) use told::Told;
 
 /// Intervals over which a present value is averaged.

@@ -11,15 +11,17 @@ pub struct Reason {
     pub costs: bool,
     /// Whether it is the power limit, into which a GPU at full load runs every day.
     pub is_power_limit: bool,
+    /// Whether it is heat alone.
+    pub is_heat: bool,
 }
 
 /// Every reason that tools tell of; `power` and `thermal` are the totals of violations of DCGM, which do not say more.
 pub static REASONS: &[Reason] = &[
     reason("sw_power_cap", "its power limit").of_power(),
     reason("power", "its power limit").of_power(),
-    reason("sw_thermal_slowdown", "heat"),
-    reason("hw_thermal_slowdown", "heat, by the hardware itself"),
-    reason("thermal", "heat"),
+    reason("sw_thermal_slowdown", "heat").of_heat(),
+    reason("hw_thermal_slowdown", "heat, by the hardware itself").of_heat(),
+    reason("thermal", "heat").of_heat(),
     reason("hw_slowdown", "the hardware, for heat or power"),
     reason("hw_power_brake_slowdown", "the brake of the power supply"),
     reason("board_limit", "a limit of the board"),
@@ -32,12 +34,16 @@ pub static REASONS: &[Reason] = &[
 ];
 
 const fn reason(name: &'static str, words: &'static str) -> Reason {
-    Reason { name, words, costs: true, is_power_limit: false }
+    Reason { name, words, costs: true, is_power_limit: false, is_heat: false }
 }
 
 impl Reason {
     const fn of_power(self) -> Self {
         Self { is_power_limit: true, ..self }
+    }
+
+    const fn of_heat(self) -> Self {
+        Self { is_heat: true, ..self }
     }
 
     const fn free(self) -> Self {

@@ -1,12 +1,14 @@
 //! What rules about GPUs ask: who is on them, how busy they are, and in which machine they sit.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::metric::{GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
-use crate::scene::Scene;
+use crate::scene::{OnMachines, Scene};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
+use crate::world::machine_of;
 
 use super::rising::{LATELY, Rise, rise};
 
@@ -22,6 +24,22 @@ const MEMORY_FULL_LINES: &str = "gpu_memory_full";
 /// A GPU itself and its parts: one a machine, or one of each instance of a service.
 pub(super) fn parts<'a>(scene: &'a Scene<'_>, gpu: &Subject) -> Vec<&'a Subject> {
     scene.world.parts(gpu).map(|(part, _)| part).collect()
+}
+
+/// The GPUs of every machine with their parts, put in order once per evaluation: a fleet has as many machines as GPUs.
+pub(super) fn on_machines(scene: &Scene<'_>) -> Rc<OnMachines> {
+    let mut known = scene.looked.on_machines.borrow_mut();
+    let all = known.get_or_insert_with(|| {
+        let mut all = OnMachines::new();
+        let gpus = scene.graph.components().filter(|component| component.kind() == Kind::Gpu);
+        for (part, _) in gpus.flat_map(|gpu| scene.world.parts(gpu)) {
+            if let Some(machine) = machine_of(part) {
+                all.entry(machine).or_default().push(part.clone());
+            }
+        }
+        Rc::new(all)
+    });
+    Rc::clone(all)
 }
 
 /// ` at 10.0.0.5:8000` of a part, nothing of a GPU as a whole.

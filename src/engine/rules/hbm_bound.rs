@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
     title: "a GPU waits for its own memory",
     doc: "Device memory is read or written for at least 85 % of the time, which is about what a copy that does nothing else \
           reaches: more speed is to be had from less traffic and not from more kernels. Tools that tell the share of \
-          time and not of cycles say as much when memory is merely touched all the time, so it is worth the middle at most.",
+          time and not of cycles say as much when memory is merely touched all the time, and decoding of language models is always so: \
+          it is worth the middle where it was less before, and else a suspicion.",
     next: "see whether batches are small, contexts long or embeddings gathered one by one: each reads the same bytes for less work; \
            quantise, batch, or add GPUs by waiting requests",
     watches: Watches::Components(&[Kind::Gpu]),
@@ -53,10 +54,18 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     }
     let done = requests(scene, gpu, BRIEFLY);
     let rate = done.map_or(String::new(), |done| format!(", {} done", show(done.value, Unit::PerSecond)));
-    let mut numbers = vec![evidence(GPU_MEMORY_BUSY, busy, Some(limits.of("busy")), None)];
+    let mut numbers = vec![evidence(
+        GPU_MEMORY_BUSY,
+        busy,
+        Some(limits.of("busy")),
+        scene.baseline(part, GPU_MEMORY_BUSY, None),
+    )];
     let kernels = scene.mean_over(part, GPU_UTILIZATION, None, BRIEFLY);
     numbers.extend(kernels.map(|seen| evidence(GPU_UTILIZATION, seen, None, None)));
     numbers.extend(done.map(|seen| evidence(REQUESTS, seen, None, None)));
+    // Decoding reads all weights for every token: such a GPU is always here, so only a rise is more than a suspicion.
+    let usual = scene.baseline(part, GPU_MEMORY_BUSY, None);
+    let has_risen = usual.is_some_and(|usual| usual.typical < limits.of("busy"));
     let breach = Breach::new(
         format!("{words}{rate}: as fast as it can be"),
         format!("{} memory-bound", part.name()),
@@ -64,6 +73,6 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         numbers,
     )
     .with_rival(&RULE.rivals[0])
-    .at_most(Confidence::Medium);
+    .at_most(if has_risen { Confidence::Medium } else { Confidence::Low });
     if surge_is_excluded(scene, gpu) { breach.judged() } else { breach.with_rival(&RULE.rivals[1]).judged() }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::gpus::BRIEFLY;
+use super::gpus::{BRIEFLY, on_machines};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, queue_not_compute};
 use crate::baseline::Baseline;
 use crate::metric::{GPU_LAUNCH, GPU_MEMORY, GPU_UTILIZATION, HOST_RUNNABLE, HOST_SWITCHES, Metric, Unit};
@@ -12,7 +12,6 @@ use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
-use crate::world::machine_of;
 
 /// The part under which our own benchmark tells how long it waits for a launch.
 const CANARY: &str = "canary";
@@ -30,7 +29,7 @@ pub(super) static RULE: Rule = Rule {
     watches: Watches::Those {
         kinds: &[Kind::Host],
         which: "on whose GPUs launches are timed",
-        are: |scene, host| launches(scene, host).next().is_some(),
+        are: |scene, host| !launches(scene, host).is_empty(),
     },
     nature: Nature::Mechanism,
     exonerates: false,
@@ -85,33 +84,44 @@ struct Launch {
 }
 
 /// Every GPU of a machine on which launches are timed, with who times them.
-fn launches<'a>(
-    scene: &'a Scene<'_>,
-    host: &'a Subject,
-) -> impl Iterator<Item = (&'a Subject, Option<RemoteText>)> + 'a {
-    let gpus = scene.graph.components().filter(|component| component.kind() == Kind::Gpu);
-    gpus.flat_map(|gpu| scene.world.parts(gpu))
-        .filter(|(part, _)| machine_of(part).as_ref() == Some(host))
-        .flat_map(|(part, _)| scene.store.parts(part, GPU_LAUNCH).into_iter().map(move |name| (part, name)))
+fn launches(scene: &Scene<'_>, host: &Subject) -> Vec<(Subject, Option<RemoteText>)> {
+    let machines = on_machines(scene);
+    let gpus = machines.get(host).into_iter().flatten();
+    gpus.flat_map(|gpu| scene.store.parts(gpu, GPU_LAUNCH).into_iter().map(|name| (gpu.clone(), name)))
+        .collect()
 }
 
+/// Each launch is judged by itself: deep queues on one GPU make its launches late too, and must not hide the others.
 fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
-    let timed = |(gpu, part): (&Subject, Option<RemoteText>)| {
-        let now = scene.mean_over(gpu, GPU_LAUNCH, part.as_ref(), BRIEFLY)?;
-        let usual = scene.baseline(gpu, GPU_LAUNCH, part.as_ref()).filter(|usual| usual.typical > 0.0);
+    let timed = |(gpu, part): (Subject, Option<RemoteText>)| {
+        let now = scene.mean_over(&gpu, GPU_LAUNCH, part.as_ref(), BRIEFLY)?;
+        let usual = scene.baseline(&gpu, GPU_LAUNCH, part.as_ref()).filter(|usual| usual.typical > 0.0);
         let is_canary = part.is_some_and(|part| part.as_str() == CANARY);
-        Some(Launch { gpu: gpu.clone(), now, usual, is_canary })
+        Some(Launch { gpu, now, usual, is_canary })
     };
-    let usual_of = |launch: &Launch| launch.usual.map_or(limits.of("usual"), |usual| usual.typical);
-    let slowness = |launch: &Launch| launch.now.value / usual_of(launch);
-    let worst = launches(scene, host)
-        .filter_map(timed)
-        .max_by(|one, other| slowness(one).total_cmp(&slowness(other)));
-    let Some(launch) = worst else {
-        return Judgement::Unknown(format!("how long a launch takes: {}", scene.missing(host)));
+    let slowness = |launch: &Launch| launch.now.value / usual_of(launch, limits);
+    let mut all: Vec<Launch> = launches(scene, host).into_iter().filter_map(timed).collect();
+    all.sort_by(|one, other| slowness(other).total_cmp(&slowness(one)));
+    let judged = all.iter().map(|launch| judge_one(scene, host, launch, limits));
+    // The gravest says, and of those alike the slowest; a machine's well GPUs do not speak for one that is not known.
+    let gravity = |judgement: &Judgement| match judgement {
+        Judgement::Breach(breach) if breach.at_most == Confidence::High => 0,
+        Judgement::Breach(_) => 1,
+        Judgement::Unknown(_) => 2,
+        _ => 3,
     };
+    let worst = judged.min_by_key(gravity);
+    worst.unwrap_or_else(|| Judgement::Unknown(format!("how long a launch takes: {}", scene.missing(host))))
+}
+
+/// The healthy time of a launch, in seconds.
+fn usual_of(launch: &Launch, limits: &Limits<'_>) -> f64 {
+    launch.usual.map_or(limits.of("usual"), |usual| usual.typical)
+}
+
+fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits<'_>) -> Judgement {
     let shown = format!("a launch takes {} on {}", show(launch.now.value, Unit::Seconds), launch.gpu);
-    let limit = usual_of(&launch) * limits.of("rise");
+    let limit = usual_of(launch, limits) * limits.of("rise");
     if launch.now.value < limit {
         return Judgement::Clear(shown);
     }

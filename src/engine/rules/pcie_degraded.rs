@@ -91,6 +91,16 @@ impl<'a> Link<'a> {
         [self.generation, self.width].into_iter().flatten().any(|(now, max)| now.value < max)
     }
 
+    fn has_lost_lanes(&self) -> bool {
+        self.width.is_some_and(|(now, max)| now.value < max)
+    }
+
+    /// How much its bytes fill it, and where nobody counts them, what it lost.
+    fn hurt(&self) -> f64 {
+        let left = [self.generation, self.width].into_iter().flatten().map(|(now, max)| now.value / max);
+        self.filled().unwrap_or_else(|| 1.0 - left.product::<f64>())
+    }
+
     /// The share of its bytes of what such a link carries one way.
     fn filled(&self) -> Option<f64> {
         let (generation, width) = (self.generation?.0.value, self.width?.0.value);
@@ -128,9 +138,21 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let repeated = replays.as_ref().map_or(String::new(), |(_, rise)| {
         format!("; {} repeated lately", counted(rise.gained.round() as u64, "transfer"))
     });
-    let less = links.iter().find(|link| link.is_less() && link.is_resting != Some(true));
-    if let Some(link) = less {
-        return degraded(scene, link, limits, &repeated);
+    let less = links.iter().filter(|link| link.is_less() && link.is_resting != Some(true));
+    let worst = less.max_by(|one, other| {
+        let rank = |link: &Link<'_>| (link.is_resting.is_some(), link.has_lost_lanes());
+        rank(one).cmp(&rank(other)).then(one.hurt().total_cmp(&other.hurt()))
+    });
+    match worst {
+        // A generation falls at rest by itself, lanes do not.
+        Some(link) if link.is_resting.is_none() && !link.has_lost_lanes() => {
+            return Judgement::Unknown(format!(
+                "{}, and nothing tells whether it rests: then it falls back by itself",
+                link.words()
+            ));
+        }
+        Some(link) => return degraded(scene, link, limits, &repeated),
+        None => {}
     }
     if let Some((part, rise)) = replays {
         return Breach::new(
@@ -175,12 +197,16 @@ fn degraded(scene: &Scene<'_>, link: &Link<'_>, limits: &Limits<'_>, repeated: &
         let seen = Seen { value, at: seen.at };
         named_evidence("link filled".to_owned(), Unit::Ratio, seen, Some(limits.of("filled")), None)
     }));
+    let works = if link.is_resting.is_some() { " while it works" } else { ", and nothing tells its load" };
     let breach = Breach::new(
-        format!("{} while it works{flow}{repeated}", link.words()),
+        format!("{}{works}{flow}{repeated}", link.words()),
         format!("{} link degraded", link.part.name()),
         filled.map_or(1.0, |filled| filled / limits.of("filled")),
         numbers,
     );
+    if link.is_resting.is_none() {
+        return breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Low).judged();
+    }
     match filled {
         Some(filled) if filled >= limits.of("filled") => breach.judged(),
         Some(_) => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Low).judged(),

@@ -1,6 +1,8 @@
 //! Placeholders in the texts of runbooks, filled from what was found and never invented.
 
 use super::Culprit;
+use crate::subject::{Kind, Subject};
+use crate::world::machine_of;
 
 /// Every placeholder with what stands in a text while it is not known.
 pub static PLACEHOLDERS: &[(&str, &str)] = &[
@@ -53,11 +55,20 @@ impl Places {
             "shard" => subject.shard_index().map(|index| format!("#{index}")),
             "key" => key.as_ref().map(ToString::to_string),
             "node address" => address.clone(),
-            "host" => host_and_port().map(|(host, _)| host.trim_matches(['[', ']']).to_owned()),
+            "host" => {
+                let called = host_and_port().map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+                called.or_else(|| machine(subject))
+            }
             "port" => host_and_port().map(|(_, port)| port.to_owned()),
             _ => None,
         }
     }
+}
+
+/// The machine that a subject is, or in which it sits as a GPU.
+fn machine(subject: &Subject) -> Option<String> {
+    let own = (subject.kind() == Kind::Host).then(|| subject.component_of());
+    own.or_else(|| machine_of(subject)).map(|machine| machine.name().to_owned())
 }
 
 /// The names in braces of a text that look like placeholders, known or not.
@@ -139,6 +150,18 @@ mod tests {
         assert!(Places::default().fill(text).starts_with(
             "cache the key that is still to be named of the culprit that is still to be named (the shard"
         ));
+    }
+
+    #[test]
+    fn the_host_of_a_gpu_is_its_machine() {
+        let of = |subject: &str| {
+            let subject = subject.parse().unwrap();
+            Places::of(Some(Culprit { subject, rules: vec![], key: None, address: None }))
+                .command("cordon {host}")
+        };
+        assert_eq!(of("gpu/host-a:0").as_deref(), Ok("cordon host-a"));
+        assert_eq!(of("host/host-a").as_deref(), Ok("cordon host-a"));
+        assert!(of("gpu/ranker").is_err());
     }
 
     #[test]

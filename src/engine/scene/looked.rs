@@ -16,6 +16,9 @@ type Compared = BTreeMap<(&'static str, Metric, Subject), Rc<Peers>>;
 /// Series of a metric of a component by the addresses that they are about.
 type Addressed = BTreeMap<(Metric, Subject), BTreeMap<String, Vec<Told>>>;
 
+/// The GPUs of each machine, and those that its instances tell of.
+pub(crate) type OnMachines = BTreeMap<Subject, Vec<Subject>>;
+
 /// Results that several rules, or several subjects of one, ask for in the same evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Looked {
@@ -27,6 +30,8 @@ pub(crate) struct Looked {
     pub(crate) addressed: RefCell<Addressed>,
     /// What the shards of deployments are asked.
     pub(crate) mixes: RefCell<BTreeMap<Subject, Rc<Mixes>>>,
+    /// The GPUs of all machines, once anybody asked.
+    pub(crate) on_machines: RefCell<Option<Rc<OnMachines>>>,
     /// The timed calls of components that were looked at already.
     pub(crate) ways: RefCell<BTreeMap<Subject, Option<Rc<Ways>>>>,
 }
