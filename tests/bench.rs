@@ -165,7 +165,9 @@ fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone(
     stub.set(&format!("log {}\n", stub.log_file().display()));
     let mut nvml = StubNvml::new(NvmlRelease::Present);
     nvml.set(&[
-        ("count", "1"),
+        // Another one is lost, which keeps nobody from looking at this one.
+        ("count", "2"),
+        ("1.lost", "1"),
         ("driver", "570.86.15"),
         ("0.uuid", "GPU-07070707-0707-0707-0707-070707070707"),
         ("0.temperature.0", "83"),

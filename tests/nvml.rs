@@ -9,7 +9,7 @@ use headwater::sources::nvml::{NvmlSpec, spawn_nvml};
 use headwater_engine::Subject;
 use headwater_engine::metric::{
     GPU_CLOCK, GPU_ECC, GPU_MEMORY, GPU_MEMORY_MAX, GPU_NVLINKS, GPU_POWER, GPU_PROCESS_MEMORY, GPU_REMAPPED,
-    GPU_TEMPERATURE, GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, GPU_XIDS, SCRAPE_TIME,
+    GPU_TEMPERATURE, GPU_UTILIZATION, GPU_XID, GPU_XIDS, SCRAPE_TIME,
 };
 use headwater_engine::reading::{Event, FaultKind, Reading, Value};
 use headwater_test_support::terminal::Terminal;
@@ -81,10 +81,16 @@ fn stub(release: NvmlRelease, gpus: u32) -> StubNvml {
 fn spec(stub: &StubNvml) -> NvmlSpec {
     NvmlSpec {
         library: Some(stub.library()),
-        patience: Duration::from_millis(300),
+        // A machine that is busy is no driver that hangs.
+        patience: Duration::from_secs(30),
         lists_every: Duration::from_millis(200),
         ..NvmlSpec::new("host-a", true)
     }
+}
+
+/// The same for tests of a driver that hangs.
+fn impatient(stub: &StubNvml) -> NvmlSpec {
+    NvmlSpec { patience: Duration::from_millis(300), ..spec(stub) }
 }
 
 /// A source that looks every fifty milliseconds, until it is dropped.
@@ -229,7 +235,7 @@ async fn what_is_missing_is_said_with_its_reason_and_ends_when_it_is_there() {
         ("hang", "nvmlInit_v2", FaultKind::Silent, "hangs: 'nvmlInit_v2' has not answered"),
     ] {
         stub.set(&[(key, value)]);
-        let mut looks = looks(&spec(&stub));
+        let mut looks = looks(&impatient(&stub));
         let fault = looks.readings.until_fault(&NvmlSpec::subject(), kind).await;
         assert!(fault.message.as_str().contains(words), "{key}={value}: {}", fault.message);
         if key == "count" {
@@ -320,7 +326,7 @@ async fn what_a_gpu_does_not_offer_is_said_until_it_does() {
 async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_again() {
     let mut stub = stub(NvmlRelease::Present, 2);
     stub.set(&[("1.mig", "1"), ("1.slice.0", "9:1000:10")]);
-    let mut looks = looks(&spec(&stub));
+    let mut looks = looks(&impatient(&stub));
     looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
     let calls = stub.calls();
     for of_a_look in ["nvmlEventSetWait_v2", "nvmlDeviceGetFieldValues", "nvmlDeviceGetGpuInstanceId"] {
@@ -355,7 +361,7 @@ async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_agai
 #[tokio::test]
 async fn a_hang_on_one_gpu_holds_up_the_others_and_says_which_it_is() {
     let mut stub = stub(NvmlRelease::Present, 2);
-    let mut looks = looks(&spec(&stub));
+    let mut looks = looks(&impatient(&stub));
     looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     stub.set(&[("1.hang", "nvmlDeviceGetPowerUsage")]);
     let own = looks.readings.until_fault(&gpu(1), FaultKind::Silent).await;
@@ -372,7 +378,6 @@ async fn a_hang_on_one_gpu_holds_up_the_others_and_says_which_it_is() {
 #[tokio::test]
 async fn a_gpu_that_is_lost_is_said_to_be_with_its_xid_and_the_other_goes_on() {
     let mut stub = stub(NvmlRelease::Present, 2);
-    stub.set(&[("1.reasons", "0x40")]);
     let mut looks = looks(&spec(&stub));
     looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     stub.set(&[("0.xids", "79"), ("0.lost", "1")]);
@@ -390,14 +395,16 @@ async fn a_gpu_that_is_lost_is_said_to_be_with_its_xid_and_the_other_goes_on() {
     let other = looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
     assert_eq!(other.faults, []);
     // It throttles meanwhile, and the list still names both.
+    stub.set(&[("1.reasons", "0x40"), ("1.field.252", "1500000000")]);
     looks
         .readings
         .until("GPU 1 throttles", |reading| {
             reading.source == gpu(1)
-                && part_of(reading, "gpu.throttled", "hw_slowdown") == Some(0.0)
-                && value_of(reading, GPU_THROTTLED).is_some()
+                && part_of(reading, "gpu.throttled", "hw_thermal_slowdown").is_some_and(|s| s > 0.0)
         })
         .await;
+    let of_the_other = |reading: &&Reading| reading.source == gpu(1) && !reading.faults.is_empty();
+    assert_eq!(looks.readings.log.iter().find(of_the_other), None, "only GPU 0 is lost");
     stub.unset(&["0.lost"]);
     let back = looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     assert_eq!(back.faults, []);
@@ -427,6 +434,55 @@ async fn a_gpu_that_is_listed_no_more_is_lost_and_the_others_keep_their_numbers(
         })
         .await;
     assert_eq!(value_of(&other, GPU_TEMPERATURE), Some(61.0));
+}
+
+#[tokio::test]
+async fn a_gpu_that_this_user_may_not_open_is_left_out_and_is_not_lost() {
+    let mut stub = stub(NvmlRelease::Present, 3);
+    let denied = ["0.fail.nvmlDeviceGetHandleByIndex_v2", "2.fail.nvmlDeviceGetHandleByIndex_v2"];
+    denied.iter().for_each(|key| stub.set(&[(key, "4")]));
+    let mut looks = looks(&spec(&stub));
+    looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+    looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
+    let why = &lacks(&looks.readings.log)["other GPUs of this machine"];
+    assert!(why.starts_with("this user may not open those with the driver's numbers 0, 2"), "{why}");
+    for reading in &looks.readings.log {
+        assert_eq!(reading.faults, []);
+        assert!([NvmlSpec::subject(), gpu(1)].contains(&reading.source), "{reading:?}");
+    }
+    // One that could be opened once is said to be closed now.
+    stub.set(&[("1.fail.nvmlDeviceGetHandleByIndex_v2", "4")]);
+    let fault = looks.readings.until_fault(&gpu(1), FaultKind::Denied).await;
+    assert!(fault.message.as_str().starts_with("this user may not open it"), "{}", fault.message);
+    stub.unset(&["1.fail.nvmlDeviceGetHandleByIndex_v2", denied[0], denied[1]]);
+    let back = |reading: &Reading| {
+        reading.events.contains(&Event::Available { what: "other GPUs of this machine".into() })
+    };
+    looks.readings.until("they may be opened", back).await;
+    looks.readings.until_sample(&gpu(2), GPU_TEMPERATURE).await;
+}
+
+#[tokio::test]
+async fn events_that_could_not_be_asked_for_are_asked_for_again() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    stub.set(&[("0.fail.nvmlDeviceRegisterEvents", "999")]);
+    let mut looks = looks(&spec(&stub));
+    let fault = looks.readings.until_fault(&gpu(0), FaultKind::Malformed).await;
+    assert!(fault.message.as_str().starts_with("'nvmlDeviceRegisterEvents' failed"), "{}", fault.message);
+    stub.unset(&["0.fail.nvmlDeviceRegisterEvents"]);
+    let reading = looks.readings.until_sample(&gpu(0), GPU_XID).await;
+    assert_eq!((value_of(&reading, GPU_XID), reading.faults.as_slice()), (Some(0.0), &[][..]));
+}
+
+#[tokio::test]
+async fn a_process_of_unknown_memory_is_said_to_be_one() {
+    let mut stub = stub(NvmlRelease::Present, 1);
+    stub.set(&[("0.processes", "4000:9000000000 5000:18446744073709551615")]);
+    let mut looks = looks(&spec(&stub));
+    let reading = looks.readings.until_sample(&gpu(0), GPU_PROCESS_MEMORY).await;
+    assert_eq!(part_of(&reading, "gpu.process.memory", "4000 tritonserver"), Some(9e9));
+    let why = &lacks(std::slice::from_ref(&reading))["memory of some processes"];
+    assert!(why.contains("1 of 2 processes"), "{why}");
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 
 use self::answers::{Lacking, reading_of};
 use self::driver::{Driver, Pending, Request};
-use self::known::Listed;
+use self::known::{HANDLE, Listed};
 use self::trouble::Trouble;
 use super::{LONGEST_WAIT, Outlet, Source, now, spawn};
 
@@ -42,6 +42,9 @@ const LIBRARY: &str = "libnvidia-ml.so.1";
 
 /// How often it is asked which GPUs there are: they seldom change, and after a failure this is soon enough.
 pub const LISTS_EVERY: Duration = Duration::from_secs(10);
+
+/// What is said to be missing where this user may open only some of them.
+const OTHER_GPUS: &str = "other GPUs of this machine";
 
 /// What is said to be missing where nobody asked for GPUs and there are none.
 const GPUS: &str = "the GPUs of this machine";
@@ -133,6 +136,7 @@ struct ListSource {
     begun: Vec<u32>,
     told: Option<TargetList>,
     is_lacking: bool,
+    lacking: Lacking,
 }
 
 impl ListSource {
@@ -150,6 +154,7 @@ impl ListSource {
             begun: vec![],
             told: None,
             is_lacking: false,
+            lacking: Lacking::default(),
             spec,
         }
     }
@@ -201,6 +206,13 @@ impl ListSource {
     }
 }
 
+/// The GPUs that the driver counts and this user may not open.
+fn left_out(listed: &Listed) -> Lacks {
+    let numbers = listed.denied.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let why = format!("this user may not open those with the driver's numbers {numbers} ({HANDLE})");
+    listed.denied.first().map(|_| (OTHER_GPUS, why)).into_iter().collect()
+}
+
 impl Source for ListSource {
     fn subject(&self) -> &Subject {
         &self.subject
@@ -222,6 +234,7 @@ impl Source for ListSource {
                     reading.events.push(Event::Targets(list.clone()));
                     self.told = Some(list);
                 }
+                reading.events.extend(self.lacking.change(left_out(&listed)));
                 if std::mem::take(&mut self.is_lacking) {
                     reading.events.push(Event::Available { what: GPUS.into() });
                 }

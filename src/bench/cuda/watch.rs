@@ -12,8 +12,9 @@ use crate::bench::report::DeviceState;
 /// A GPU as NVML knows it.
 #[derive(Debug)]
 pub(super) struct Watch {
-    nvml: Option<Nvml>,
-    uuid: String,
+    /// The library, with the number that the GPU has in it. By its name it is not asked for: that fails where any other
+    /// GPU has fallen off the bus.
+    nvml: Option<(Nvml, u32)>,
     /// What cannot be read, with the reason.
     pub(super) missing: Vec<String>,
 }
@@ -33,18 +34,18 @@ const REASONS: &[(ThrottleReasons, &str)] = &[
 impl Watch {
     /// Looks for the GPU with this id.
     pub(super) fn of(uuid: Option<&str>) -> Self {
-        let mut watch = Self { nvml: None, uuid: uuid.unwrap_or_default().to_owned(), missing: vec![] };
+        let mut watch = Self { nvml: None, missing: vec![] };
         let library: Option<OsString> = std::env::var_os("HEADWATER_NVML");
         let mut builder = Nvml::builder();
         if let Some(library) = &library {
             builder.lib_path(library);
         }
         let found = builder.init().and_then(|nvml| {
-            nvml.device_by_uuid(watch.uuid.as_str())?;
-            Ok(nvml)
+            let index = index_of(&nvml, uuid.unwrap_or_default())?;
+            Ok((nvml, index))
         });
         match found {
-            Ok(nvml) => watch.nvml = Some(nvml),
+            Ok(found) => watch.nvml = Some(found),
             Err(error) => {
                 let what = "clocks, temperature, throttling and use of the GPU";
                 watch.missing.push(format!("{what}: NVML does not tell them ({error})"));
@@ -54,8 +55,8 @@ impl Watch {
     }
 
     fn ask<T>(&self, question: impl FnOnce(&Device<'_>) -> Result<T, NvmlError>) -> Option<T> {
-        let device = self.nvml.as_ref()?.device_by_uuid(self.uuid.as_str()).ok()?;
-        question(&device).ok()
+        let (nvml, index) = self.nvml.as_ref()?;
+        question(&nvml.device_by_index(*index).ok()?).ok()
     }
 
     /// Clocks, temperature and the rest now.
@@ -94,6 +95,15 @@ impl Watch {
 
     /// The driver's release.
     pub(super) fn driver(&self) -> Option<String> {
-        self.nvml.as_ref()?.sys_driver_version().ok()
+        self.nvml.as_ref()?.0.sys_driver_version().ok()
     }
+}
+
+/// The number of the GPU with this id; those that cannot be opened are others.
+fn index_of(nvml: &Nvml, uuid: &str) -> Result<u32, NvmlError> {
+    let is_it = |index: &u32| {
+        let found = nvml.device_by_index(*index).and_then(|device| device.uuid());
+        found.is_ok_and(|found| found == uuid)
+    };
+    (0..nvml.device_count()?).find(is_it).ok_or(NvmlError::NotFound)
 }

@@ -13,7 +13,7 @@ pub(super) struct Lacking(Lacks);
 
 impl Lacking {
     /// Takes what it lacks now; gives what is to be said of the difference.
-    fn change(&mut self, now: Lacks) -> Vec<Event> {
+    pub(super) fn change(&mut self, now: Lacks) -> Vec<Event> {
         let new = now
             .iter()
             .filter(|(what, why)| self.0.get(*what) != Some(*why))

@@ -1,7 +1,9 @@
 //! The GPUs that are known: which is which, and what is remembered of each from look to look.
 
-use nvml_wrapper::Nvml;
+use std::collections::BTreeMap;
+
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
 
 use super::driver::Doing;
 use super::throttling::Throttled;
@@ -15,7 +17,20 @@ pub(super) struct Listed {
     pub(super) versions: String,
     /// The GPUs, by their numbers. One that is lost stays among them: it has not left, it is missing.
     pub(super) gpus: Vec<Gpu>,
+    /// The driver's numbers of those that this user may not open, as in a job that was given some of a machine's GPUs.
+    /// They are counted by the driver, and are neither looked at nor lost.
+    pub(super) denied: Vec<u32>,
 }
+
+/// A call that failed, with its error.
+pub(super) type Failed = (&'static str, NvmlError);
+
+/// The way to each GPU that the driver lists, by the number that it is called by, or why there is none. It is kept for as
+/// long as the library is open: asking for a GPU by its UUID fails as soon as any other one has fallen off the bus.
+pub(super) type Handles<'nvml> = BTreeMap<u32, Result<Device<'nvml>, Failed>>;
+
+/// The call that opens a GPU.
+pub(super) const HANDLE: &str = "nvmlDeviceGetHandleByIndex_v2";
 
 /// Which one a GPU is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,9 +72,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// A GPU by its number.
-    pub(super) fn gpu(&mut self, index: u32) -> Option<(&Gpu, &mut Memory)> {
-        self.gpus.iter_mut().find(|(gpu, _)| gpu.index == index).map(|(gpu, memory)| (&*gpu, memory))
+    /// What is remembered of a GPU, by its number.
+    pub(super) fn memory(&mut self, index: u32) -> Option<&mut Memory> {
+        self.gpus.iter_mut().find(|(gpu, _)| gpu.index == index).map(|(_, memory)| memory)
     }
 
     /// Whether one of them was not there at its last look.
@@ -67,15 +82,21 @@ impl Known {
         self.gpus.iter().any(|(_, memory)| memory.is_lost)
     }
 
-    /// Asks the driver which GPUs there are; what it does not list any more stays known. Gives the call that failed.
-    pub(super) fn list(&mut self, nvml: &Nvml, doing: &Doing) -> Result<Listed, (&'static str, NvmlError)> {
+    /// Asks the driver which GPUs there are, and opens each; what it does not list any more stays known. Gives the call
+    /// that failed.
+    pub(super) fn list<'nvml>(
+        &mut self,
+        nvml: &'nvml Nvml,
+        handles: &mut Handles<'nvml>,
+        doing: &Doing,
+    ) -> Result<Listed, Failed> {
         const COUNT: &str = "nvmlDeviceGetCount_v2";
-        const HANDLE: &str = "nvmlDeviceGetHandleByIndex_v2";
         doing.begin(COUNT, None);
         let count = nvml.device_count().map_err(|error| (COUNT, error))?;
+        let (mut opened, mut denied) = (Handles::new(), vec![]);
         for index in 0..count {
             doing.begin(HANDLE, Some(index));
-            let gpu = match nvml.device_by_index(index) {
+            match nvml.device_by_index(index) {
                 Ok(device) => {
                     doing.begin("nvmlDeviceGetUUID", Some(index));
                     let uuid = device.uuid().ok();
@@ -83,14 +104,25 @@ impl Known {
                     let name = device.name().ok();
                     doing.begin("nvmlDeviceGetPciInfo_v3", Some(index));
                     let bus = device.pci_info().ok().map(|pci| pci.bus_id);
-                    Gpu { index, uuid, name, bus }
+                    opened.insert(self.note(Gpu { index, uuid, name, bus }), Ok(device));
                 }
                 Err(error) if sense(&error) == Sense::Gone => return Err((HANDLE, error)),
+                // The driver counts what this user may not open; what was never seen is not missed.
+                Err(NvmlError::NoPermission) => {
+                    denied.push(index);
+                    if self.gpus.iter().any(|(known, _)| known.index == index) {
+                        opened.entry(index).or_insert(Err((HANDLE, NvmlError::NoPermission)));
+                    }
+                }
                 // It is there, and whoever looks at it hears why it cannot be read.
-                Err(_) => Gpu { index, ..Gpu::default() },
-            };
-            self.note(gpu);
+                Err(error) => {
+                    let own = self.note(Gpu { index, ..Gpu::default() });
+                    let kept = handles.remove(&own).filter(Result::is_ok);
+                    opened.entry(own).or_insert_with(|| kept.unwrap_or(Err((HANDLE, error))));
+                }
+            }
         }
+        *handles = opened;
         doing.begin("nvmlSystemGetDriverVersion", None);
         let driver = nvml.sys_driver_version();
         doing.begin("nvmlSystemGetNVMLVersion", None);
@@ -102,12 +134,13 @@ impl Known {
         Ok(Listed {
             versions: format!("{}, {}", version("NVML", library), version("driver", driver)),
             gpus: self.gpus.iter().map(|(gpu, _)| gpu.clone()).collect(),
+            denied,
         })
     }
 
     /// Notes a GPU that is listed: one that is known keeps its number, also where the driver counts anew because another
-    /// one is missing.
-    fn note(&mut self, listed: Gpu) {
+    /// one is missing. Gives that number.
+    fn note(&mut self, listed: Gpu) -> u32 {
         let is_same = |known: &Gpu| match &listed.uuid {
             Some(uuid) => known.uuid.as_ref() == Some(uuid),
             // It cannot say which one it is: the one of its number, if that is the place of the known one.
@@ -117,18 +150,19 @@ impl Known {
             if listed.uuid.is_some() {
                 *known = Gpu { index: known.index, ..listed };
             }
-            return;
+            return known.index;
         }
         let nameless =
             self.gpus.iter_mut().find(|(known, _)| known.index == listed.index && known.uuid.is_none());
         if let Some((known, _)) = nameless {
             *known = listed;
-            return;
+            return known.index;
         }
         let is_free = |index: &u32| self.gpus.iter().all(|(known, _)| known.index != *index);
         let index = (listed.index..).find(is_free).unwrap_or(listed.index);
         self.gpus.push((Gpu { index, ..listed }, Memory::default()));
         self.gpus.sort_by_key(|(gpu, _)| gpu.index);
+        index
     }
 }
 
@@ -143,7 +177,9 @@ mod tests {
     fn after(lists: &[&[(u32, &str)]]) -> Vec<(u32, String)> {
         let mut known = Known::default();
         for list in lists {
-            list.iter().for_each(|(index, uuid)| known.note(gpu(*index, uuid)));
+            for (index, uuid) in *list {
+                known.note(gpu(*index, uuid));
+            }
         }
         known.gpus.into_iter().map(|(gpu, _)| (gpu.index, gpu.uuid.unwrap_or_default())).collect()
     }

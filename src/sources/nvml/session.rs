@@ -6,20 +6,23 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use headwater_engine::metric::Metric;
-use headwater_engine::reading::Value;
+use headwater_engine::reading::{FaultKind, Value};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use super::Lacks;
 use super::driver::{Doing, Request};
-use super::known::{Gpu, Known, Listed, Memory};
+use super::known::{HANDLE, Handles, Known, Listed, Memory};
 use super::questions::{QUESTIONS, Question};
-use super::trouble::{Sense, Trouble, of_a_call, of_a_lost_gpu, of_the_driver, sense};
+use super::trouble::{Sense, Trouble, of_a_call, of_a_denied_gpu, of_a_lost_gpu, of_the_driver, sense};
 use super::xids::{self, Listening};
 use super::{raw, slices};
 
 /// A GPU that was lost comes back, after a reset, only for whoever loads the library anew; that is tried this often.
 const OPENS_ANEW_AFTER: Duration = Duration::from_secs(60);
+
+/// What is said of a GPU that was there, and is not listed.
+const UNLISTED: &str = "the driver does not list it any more";
 
 /// Everything that one look at a GPU told.
 #[derive(Debug, Default)]
@@ -97,12 +100,7 @@ impl Looking<'_> {
         match &sense {
             Sense::Lacking(why) => drop(self.looked.lacks.insert(what, format!("{why} ({call})"))),
             Sense::Lost(why) => self.looked.trouble = Some(of_a_lost_gpu(why)),
-            // Nothing is said of this GPU: only one that is lost cannot be reached, and the list tells the driver's trouble.
-            Sense::Gone => {
-                let trouble = of_the_driver(call, error);
-                self.looked.trouble =
-                    Some(Trouble { kind: headwater_engine::reading::FaultKind::Busy, ..trouble });
-            }
+            Sense::Gone => self.looked.trouble = Some(beside(of_the_driver(call, error))),
             Sense::Failed => drop(self.looked.trouble.get_or_insert_with(|| of_a_call(call, error))),
         }
         sense
@@ -127,12 +125,18 @@ pub(super) fn serve(library: &OsStr, requests: &Receiver<Request>, doing: &Doing
     }
 }
 
+/// The driver's trouble as it is told of one GPU, of which it says nothing: only one that is lost cannot be reached, and
+/// the list tells the driver's trouble.
+fn beside(trouble: Trouble) -> Trouble {
+    Trouble { kind: FaultKind::Busy, ..trouble }
+}
+
 fn refuse(request: Request, trouble: Trouble) {
     // Whoever asked may have gone.
     match request {
         Request::List(answer) => drop(answer.send(Err(trouble))),
         Request::Look(_, answer) => {
-            drop(answer.send(Looked { trouble: Some(trouble), ..Looked::default() }));
+            drop(answer.send(Looked { trouble: Some(beside(trouble)), ..Looked::default() }));
         }
     }
 }
@@ -141,11 +145,12 @@ fn refuse(request: Request, trouble: Trouble) {
 fn serve_with(nvml: &Nvml, first: Request, requests: &Receiver<Request>, known: &mut Known, doing: &Doing) {
     let opened = Instant::now();
     let mut listening: BTreeMap<u32, Listening<'_>> = BTreeMap::new();
+    let mut handles: Option<Handles<'_>> = None;
     let mut next = Some(first);
     while let Some(request) = next.take().or_else(|| requests.recv().ok()) {
         let is_over = match request {
             Request::List(answer) => {
-                let listed = known.list(nvml, doing);
+                let listed = known.list(nvml, handles.get_or_insert_default(), doing);
                 doing.end();
                 let is_gone = listed.as_ref().is_err_and(|(_, error)| sense(error) == Sense::Gone);
                 let is_stale = known.has_lost_one() && opened.elapsed() >= OPENS_ANEW_AFTER;
@@ -154,7 +159,21 @@ fn serve_with(nvml: &Nvml, first: Request, requests: &Receiver<Request>, known: 
                 is_gone || is_stale
             }
             Request::Look(index, answer) => {
-                let (looked, is_gone) = look(nvml, index, known, &mut listening, doing);
+                // A library that was opened anew has not listed yet.
+                let listed = match &handles {
+                    Some(_) => Ok(()),
+                    None => known.list(nvml, handles.get_or_insert_default(), doing).map(drop),
+                };
+                let (looked, is_gone) = match listed {
+                    Ok(()) => {
+                        look(nvml, index, known, handles.get_or_insert_default(), &mut listening, doing)
+                    }
+                    Err((call, error)) => {
+                        handles = None;
+                        let trouble = Some(beside(of_the_driver(call, &error)));
+                        (Looked { trouble, ..Looked::default() }, sense(&error) == Sense::Gone)
+                    }
+                };
                 doing.end();
                 let _ = answer.send(looked);
                 is_gone
@@ -168,11 +187,14 @@ fn serve_with(nvml: &Nvml, first: Request, requests: &Receiver<Request>, known: 
 
 /// A driver without a GPU is no place to look at.
 fn some(listed: Listed) -> Result<Listed, Trouble> {
-    if listed.gpus.is_empty() {
-        let message = format!("the NVIDIA driver knows no GPU on this machine ({})", listed.versions);
-        return Err(Trouble { kind: headwater_engine::reading::FaultKind::Unreachable, message });
+    if !listed.gpus.is_empty() {
+        return Ok(listed);
     }
-    Ok(listed)
+    if !listed.denied.is_empty() {
+        return Err(of_a_denied_gpu());
+    }
+    let message = format!("the NVIDIA driver knows no GPU on this machine ({})", listed.versions);
+    Err(Trouble { kind: FaultKind::Unreachable, message })
 }
 
 /// Looks at one GPU; says too whether the driver is gone.
@@ -180,36 +202,34 @@ fn look<'nvml>(
     nvml: &'nvml Nvml,
     index: u32,
     known: &mut Known,
+    handles: &Handles<'nvml>,
     listening: &mut BTreeMap<u32, Listening<'nvml>>,
     doing: &Doing,
 ) -> (Looked, bool) {
     let at = Instant::now();
     let mut looked = Looked::default();
-    let Some((gpu, memory)) = known.gpu(index) else {
-        looked.trouble = Some(of_a_lost_gpu("the driver does not list it any more"));
+    let Some(memory) = known.memory(index) else {
+        looked.trouble = Some(of_a_lost_gpu(UNLISTED));
         return (looked, false);
     };
     let mut looking = Looking { looked: &mut looked, memory, at, slice: None, index, doing };
     // First: an event says why all that follows fails.
     let mut heard = listening.get(&index).and_then(|listening| listening.hear(&mut looking));
-    let worst = match handle(nvml, gpu, &looking) {
-        Ok(device) => {
-            listening.entry(index).or_insert_with(|| {
-                let new = xids::listen(nvml, &device, &looking);
+    let worst = match handles.get(&index) {
+        Some(Ok(device)) => {
+            let ear = listening.entry(index).or_insert_with(|| {
+                let new = xids::listen(nvml, device, &looking);
                 heard = new.hear(&mut looking);
                 new
             });
-            heard.filter(is_end).or_else(|| ask_all(&device, &mut looking))
-        }
-        Err((call, error)) => match looking.note("this GPU", call, &error) {
-            // It was listed: whatever keeps it from being opened now is what is wrong.
-            Sense::Lacking(why) => {
-                looking.looked.lacks.clear();
-                looking.looked.trouble = Some(of_a_lost_gpu(why));
-                Some(Sense::Lost(why))
+            // What failed this time may not at the next look.
+            if ear.has_failed() {
+                listening.remove(&index);
             }
-            other => Some(other),
-        },
+            heard.filter(is_end).or_else(|| ask_all(device, &mut looking))
+        }
+        Some(Err((call, error))) => Some(unopened(call, error, &mut looking)),
+        None => Some(unopened(HANDLE, &NvmlError::NotFound, &mut looking)),
     };
     memory.is_lost = matches!(worst, Some(Sense::Lost(_)));
     if memory.is_lost {
@@ -222,24 +242,17 @@ fn look<'nvml>(
     (looked, worst == Some(Sense::Gone))
 }
 
-/// The driver's handle of a GPU: by what no other is called, because the driver may count anew.
-fn handle<'nvml>(
-    nvml: &'nvml Nvml,
-    gpu: &Gpu,
-    looking: &Looking<'_>,
-) -> Result<Device<'nvml>, (&'static str, NvmlError)> {
-    const BY_UUID: &str = "nvmlDeviceGetHandleByUUID";
-    const BY_INDEX: &str = "nvmlDeviceGetHandleByIndex_v2";
-    if let Some(uuid) = &gpu.uuid {
-        looking.calling(BY_UUID);
-        match nvml.device_by_uuid(uuid.as_str()) {
-            // An old library finds it only by its number.
-            Err(NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound) => {}
-            found => return found.map_err(|error| (BY_UUID, error)),
-        }
-    }
-    looking.calling(BY_INDEX);
-    nvml.device_by_index(gpu.index).map_err(|error| (BY_INDEX, error))
+/// What it means that a GPU could not be opened when the driver was last asked which there are.
+fn unopened(call: &str, error: &NvmlError, looking: &mut Looking<'_>) -> Sense {
+    let sense = sense(error);
+    let (trouble, sense) = match (error, sense) {
+        (NvmlError::NotFound | NvmlError::InvalidArg, _) => (of_a_lost_gpu(UNLISTED), Sense::Lost(UNLISTED)),
+        (_, Sense::Lost(why)) => (of_a_lost_gpu(why), Sense::Lost(why)),
+        (NvmlError::NoPermission, sense) => (of_a_denied_gpu(), sense),
+        (_, sense) => (of_a_call(call, error), sense),
+    };
+    looking.looked.trouble = Some(trouble);
+    sense
 }
 
 /// Asks everything, unless the GPU or the driver goes meanwhile; gives what went.

@@ -97,6 +97,13 @@ pub(super) fn of_a_lost_gpu(why: &str) -> Trouble {
     Trouble { kind: FaultKind::Unreachable, message }
 }
 
+/// What is said where this user may open none of the GPUs, or one that could be opened before.
+pub(super) fn of_a_denied_gpu() -> Trouble {
+    let message = "this user may not open it: see the rights of /dev/nvidia* and which GPUs this job or container was \
+                   given";
+    Trouble { kind: FaultKind::Denied, message: message.to_owned() }
+}
+
 /// What is said of a call that failed, while others may not.
 pub(super) fn of_a_call(call: &str, error: &NvmlError) -> Trouble {
     Trouble { kind: FaultKind::Malformed, message: format!("'{call}' failed: {error}") }

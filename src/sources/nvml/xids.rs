@@ -102,6 +102,11 @@ pub(super) fn listen<'nvml>(
 }
 
 impl Listening<'_> {
+    /// Whether it could not be asked for, for a reason that may pass.
+    pub(super) fn has_failed(&self) -> bool {
+        self.0.as_ref().is_err_and(|(_, error)| !matches!(sense(error), Sense::Lacking(_)))
+    }
+
     /// Takes the events that have come.
     pub(super) fn hear(&self, looking: &mut Looking<'_>) -> Option<Sense> {
         const WAIT: &str = "nvmlEventSetWait_v2";

@@ -9,7 +9,7 @@
  *   hang=CALL                 this call does not return while the line is there
  *   N.hang=CALL               the same for GPU N
  *   N.fail.CALL=CODE          this call of GPU N returns the code
- *   N.lost=1                  every call of GPU N says that it is lost
+ *   N.lost=1                  every call of GPU N says that it is lost, and so does asking for any GPU by its UUID
  *   N.xids=CODE CODE ...      events, in order; those that come after somebody listens are delivered
  *   N.KEY=VALUE               a number of GPU N, see below
  *
@@ -205,17 +205,19 @@ ret nvmlDeviceGetHandleByIndex_v2(uint index, void **out) {
     return OK;
 }
 
+/* As its documentation says: it fails as soon as any GPU has fallen off the bus. */
 ret nvmlDeviceGetHandleByUUID(const char *uuid, void **out) {
+    char value[256];
+    enter(__func__, -1);
     for (uint gpu = 0; gpu < count(); gpu++) {
-        char known[256];
-        if (get_of((int)gpu, "uuid", known, sizeof known) && strcmp(known, uuid) == 0) {
-            ret settled = enter(__func__, (int)gpu);
-            if (settled != OK) return settled;
+        if (get_of((int)gpu, "lost", value, sizeof value)) return LOST;
+    }
+    for (uint gpu = 0; gpu < count(); gpu++) {
+        if (get_of((int)gpu, "uuid", value, sizeof value) && strcmp(value, uuid) == 0) {
             *out = &gpus[gpu];
             return OK;
         }
     }
-    enter(__func__, -1);
     return NOT_FOUND;
 }
 
