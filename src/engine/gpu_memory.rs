@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::metric::{GPU_MEMORY, GPU_MEMORY_MAX};
-use crate::store::{History, Seen, Trace};
+use crate::store::{Bin, History, Seen, Trace};
 use crate::subject::Subject;
 use crate::time::Moment;
 use crate::trend::Trend;
@@ -28,6 +28,15 @@ const FALL: f64 = 0.8;
 
 /// After a restart a server takes what it needs: so long its growth is no leak.
 const SETTLING: Duration = Duration::from_secs(30);
+
+/// Memory that stood still for so many bins of ten seconds was that of a server that had loaded.
+const PLATEAU_BINS: usize = 12;
+
+/// The share of the memory below which nothing is loaded: a GPU that stands idle is flat as well.
+const IN_USE: f64 = 0.05;
+
+/// No server loads for so long.
+const LONGEST_LOAD: Duration = Duration::from_secs(900);
 
 /// A time to full beyond this is none that a trend of half an hour tells.
 const FORESEEN_S: f64 = 86_400.0;
@@ -53,6 +62,10 @@ static SCALES: &[Scale] = &[
 pub struct Growth {
     /// Bytes a second.
     pub per_second: f64,
+    /// From when on that slope was measured.
+    pub slope_from: Moment,
+    /// Whether it is no load of a server that begins: it stood still before, or it grows for longer than any load.
+    pub is_no_load: bool,
     /// The first point of the longest scale on which it grows.
     pub from: Seen,
     /// The last point.
@@ -115,7 +128,11 @@ pub fn course(used: &Trace, max: f64, until: Moment) -> Course {
         grows = Some(longer);
     }
     match grows {
-        Some(growth) => Course::Grows(growth),
+        Some(growth) => {
+            let lasted = growth.to.at.since(growth.from.at);
+            let is_no_load = lasted > LONGEST_LOAD || stood_still(used, max, growth.to.at);
+            Course::Grows(Growth { is_no_load, ..growth })
+        }
         None if seen_any => Course::Flat,
         None => Course::TooShort,
     }
@@ -125,6 +142,8 @@ fn growth(trend: &Trend, max: f64, full_since: Option<Moment>) -> Growth {
     let left = (max - trend.last.value) / trend.per_second;
     Growth {
         per_second: trend.per_second,
+        slope_from: trend.first.at,
+        is_no_load: false,
         from: trend.first,
         to: trend.last,
         full_in_s: Some(left).filter(|left| full_since.is_none() && (0.0..=FORESEEN_S).contains(left)),
@@ -148,6 +167,17 @@ fn since_restart(points: &[Seen]) -> &[Seen] {
     let Some(fall) = fall else { return points };
     let settled = points[fall + 1].at + SETTLING;
     &points[points.partition_point(|seen| seen.at < settled)..]
+}
+
+/// Whether memory in use stood still since the last restart and before it was full, as that of a server that has loaded.
+fn stood_still(used: &Trace, max: f64, until: Moment) -> bool {
+    let bins: Vec<Bin> = used.fine_bins().filter(|bin| bin.start <= until).collect();
+    let fall = bins.windows(2).rposition(|pair| f64::from(pair[1].mean) < f64::from(pair[0].mean) * FALL);
+    bins[fall.map_or(0, |place| place + 1)..].windows(PLATEAU_BINS).any(|bins| {
+        let least = bins.iter().map(|bin| f64::from(bin.min)).fold(f64::INFINITY, f64::min);
+        let most = bins.iter().map(|bin| f64::from(bin.max)).fold(0.0, f64::max);
+        least >= max * IN_USE && most < max * FULL && most - least < max * LEAST_GROWTH
+    })
 }
 
 /// The trend of points that rise steadily, by enough, and still in their last quarter.
@@ -228,6 +258,18 @@ mod tests {
         assert!(!matches!(said(restarted, 84), Course::Grows(_)));
         let leaks_again = move |second: f64| restarted(second) + 30e6 * (second - 60.0).max(0.0);
         assert!((growth_of(said(leaks_again, 180)).per_second / 30e6 - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn growth_after_a_plateau_is_no_load_and_growth_from_an_idle_gpu_may_be_one() {
+        let from_idle = |second: f64| 0.1e9 + 80e6 * (second - 150.0).max(0.0);
+        assert!(!growth_of(said(from_idle, 200)).is_no_load, "an idle GPU is flat too");
+        let late = growth_of(said(|second| 12.1e9 + 40e6 * (second - 150.0).max(0.0), 205));
+        assert!(late.is_no_load);
+        assert!(late.slope_from > late.from.at, "{late:?}");
+        let restarted = |second: f64| if second < 150.0 { 12.1e9 } else { (second - 150.0) * 80e6 };
+        assert!(!growth_of(said(restarted, 240)).is_no_load, "what was before a restart does not count");
+        assert!(growth_of(said(|second| 2e9 + 2e6 * second, 1_000)).is_no_load, "nothing loads so long");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A GPU has no memory left.
 
-use super::gpus::{at, lines_of_full_memory, parts, risen};
-use super::rising::Rise;
+use super::gpus::{asked, at, lines_of_full_memory, parts};
+use super::rising::{LATELY, Rise, rise};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::gpu_memory::{Course, FULL, Growth, course};
 use crate::metric::{
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
     doc: "Allocations of its memory failed within the last minute, or lines of a log of a service on it said so, and it is \
           nine tenths full: then requests fail for want of memory. Memory that grew into its last fiftieth without a \
           failure that anybody saw is worth the middle. Full memory alone is no fault: a server that takes its memory when it starts \
-          stays flat at nine tenths for weeks. Flat in the last fiftieth, with nothing that tells of allocations, is unknown.",
+          stays flat at nine tenths for weeks, and may load for minutes. Each memory is judged by itself. Flat in the last fiftieth, with nothing that tells of allocations, is unknown.",
     next: "free memory now: restart the service on this GPU one instance at a time, or admit fewer and shorter requests; \
            then see which process grew",
     watches: Watches::Components(&[Kind::Gpu]),
@@ -57,6 +57,8 @@ pub(super) struct Used<'a> {
     pub(super) part: &'a Subject,
     pub(super) used: Seen,
     pub(super) max: f64,
+    /// Whether it is the fullest of its GPU.
+    pub(super) is_fullest: bool,
 }
 
 impl Used<'_> {
@@ -77,6 +79,14 @@ impl Used<'_> {
         points.map_or(Course::TooShort, |points| course(points.trace(), self.max, scene.now))
     }
 
+    /// Whether a growth may be a server that loads: it did not stand still before, and nothing is known to have been served
+    /// here from its beginning on.
+    pub(super) fn may_load(&self, scene: &Scene<'_>, gpu: &Subject, growth: &Growth) -> bool {
+        let first_third = growth.from.at + growth.to.at.since(growth.from.at) / 3;
+        let served = || asked(scene, gpu, self.part, (growth.from.at, first_third));
+        !growth.is_no_load && !served().is_some_and(|asked| asked.is_here && asked.rate > 0.0)
+    }
+
     /// The numbers that show it.
     pub(super) fn evidence(&self, full: f64) -> Vec<Evidence> {
         let max = Seen { value: self.max, at: self.used.at };
@@ -87,22 +97,54 @@ impl Used<'_> {
     }
 }
 
-/// The fullest memory of a GPU and its parts; `None` unless both what is used and what there is are told.
-pub(super) fn fullest<'a>(scene: &'a Scene<'_>, gpu: &Subject) -> Option<Used<'a>> {
-    let used = |part: &'a Subject| {
-        let max = scene.latest(part, GPU_MEMORY_MAX).filter(|max| max.value > 0.0)?.value;
-        Some(Used { part, used: scene.latest(part, GPU_MEMORY)?, max })
-    };
-    let all = parts(scene, gpu).into_iter().filter_map(used);
-    all.max_by(|one, other| one.share().total_cmp(&other.share()))
+/// The memory of a part; `None` unless both what is used and what there is are told.
+fn memory<'a>(scene: &Scene<'_>, part: &'a Subject) -> Option<Used<'a>> {
+    let max = scene.latest(part, GPU_MEMORY_MAX).filter(|max| max.value > 0.0)?.value;
+    Some(Used { part, used: scene.latest(part, GPU_MEMORY)?, max, is_fullest: false })
 }
 
-/// Allocations that failed lately on a GPU, in words with the numbers.
-pub(super) fn failures(scene: &Scene<'_>, gpu: &Subject) -> Option<(String, Rise, Evidence)> {
-    if let Some((part, rise)) = risen(scene, gpu, GPU_ALLOCATION_FAILURES, None) {
+/// The memories of a GPU and its parts, the fullest first.
+pub(super) fn memories<'a>(scene: &'a Scene<'_>, gpu: &Subject) -> Vec<Used<'a>> {
+    let mut all: Vec<Used<'a>> =
+        parts(scene, gpu).into_iter().filter_map(|part| memory(scene, part)).collect();
+    all.sort_by(|one, other| other.share().total_cmp(&one.share()));
+    if let Some(fullest) = all.first_mut() {
+        fullest.is_fullest = true;
+    }
+    all
+}
+
+/// The gravest of what is said of each memory, the first of several that are as grave; `None` of none.
+pub(super) fn gravest(judgements: impl Iterator<Item = Judgement>) -> Option<Judgement> {
+    let grave = |judgement: &Judgement| match judgement {
+        Judgement::Clear(_) => (0, Confidence::Low, 0.0),
+        Judgement::Unknown(_) => (1, Confidence::Low, 0.0),
+        Judgement::Breach(breach) => (2, breach.at_most, breach.severity),
+    };
+    judgements.reduce(|worst, one| if grave(&one) > grave(&worst) { one } else { worst })
+}
+
+/// Allocations that failed lately on a GPU, in words with the numbers: those of one memory alone, or all. What does not say
+/// which memory it means is counted to the fullest.
+pub(super) fn failures(
+    scene: &Scene<'_>,
+    gpu: &Subject,
+    of: Option<&Used<'_>>,
+) -> Option<(String, Rise, Evidence)> {
+    let is_meant = |part: &Subject| {
+        of.is_none_or(|of| of.part == part || (of.is_fullest && memory(scene, part).is_none()))
+    };
+    let meant = parts(scene, gpu).into_iter().filter(|part| is_meant(part));
+    let risen = meant
+        .filter_map(|part| Some((part, rise(scene, part, (GPU_ALLOCATION_FAILURES, None), LATELY)?)))
+        .max_by(|(_, one), (_, other)| one.gained.total_cmp(&other.gained));
+    if let Some((part, rise)) = risen {
         let count = counted(rise.gained.max(1.0).round() as u64, "allocation");
         let number = evidence(GPU_ALLOCATION_FAILURES, rise.rate, Some(0.0), None);
-        return Some((format!("{count} failed{} lately", at(&part)), rise, number));
+        return Some((format!("{count} failed{} lately", at(part)), rise, number));
+    }
+    if of.is_some_and(|of| !of.is_fullest) {
+        return None;
     }
     let (service, rise) = lines_of_full_memory(scene, gpu)?;
     let count = counted(rise.gained.max(1.0).round() as u64, "line");
@@ -117,20 +159,21 @@ pub(super) fn failures(scene: &Scene<'_>, gpu: &Subject) -> Option<(String, Rise
 }
 
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
-    let fullest = fullest(scene, gpu);
-    let failures = failures(scene, gpu);
-    let Some(used) = fullest else {
-        return match failures {
-            Some((words, rise, number)) => failed(gpu, &words, &rise, vec![number], String::new()),
-            None => Judgement::Unknown(format!("how full its memory is: {}", scene.missing(gpu))),
-        };
-    };
+    let each = memories(scene, gpu).into_iter().map(|used| judge_memory(scene, gpu, &used, limits));
+    gravest(each).unwrap_or_else(|| match failures(scene, gpu, None) {
+        Some((words, rise, number)) => failed(gpu, &words, &rise, vec![number], String::new()),
+        None => Judgement::Unknown(format!("how full its memory is: {}", scene.missing(gpu))),
+    })
+}
+
+fn judge_memory(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, limits: &Limits<'_>) -> Judgement {
+    let failures = failures(scene, gpu, Some(used));
     let words = used.words();
     if let Some((what, rise, number)) = failures {
         if used.share() >= limits.of("failing") {
             let mut numbers = vec![number];
             numbers.extend(used.evidence(limits.of("full")));
-            let told = format!("; {words}{}{}", at(used.part), process(scene, &used));
+            let told = format!("; {words}{}{}", at(used.part), process(scene, used));
             return failed(gpu, &what, &rise, numbers, told);
         }
         return Judgement::Clear(format!(
@@ -141,11 +184,13 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         return Judgement::Clear(words);
     }
     match used.course(scene) {
-        Course::Grows(growth) => grew_full(scene, &used, &growth, limits),
+        Course::Grows(growth) if !used.may_load(scene, gpu, &growth) => {
+            grew_full(scene, used, &growth, limits)
+        }
         _ if tells_failures(scene, gpu) => {
             Judgement::Clear(format!("{words} and flat, and no allocation fails: taken at the start"))
         }
-        Course::Flat => {
+        Course::Flat | Course::Grows(_) => {
             Judgement::Unknown(format!("{words} and flat; nothing tells whether allocations fail"))
         }
         Course::TooShort => {

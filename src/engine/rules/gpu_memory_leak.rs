@@ -1,25 +1,25 @@
 //! Something keeps a little of a GPU's memory with every request.
 
-use super::gpu_memory_full::{Used, failures, fullest};
-use super::gpus::{at, served};
+use super::gpu_memory_full::{Used, failures, gravest, memories};
+use super::gpus::{asked, at};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
 use crate::gpu_memory::{Course, Growth};
-use crate::metric::{REQUESTS, Unit};
+use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
-use crate::time::Moment;
 
 pub(super) static RULE: Rule = Rule {
     id: "gpu-memory-leak",
     title: "the memory of a GPU grows with every request and does not come back",
     doc: "Memory in use rises steadily, by a five-hundredth of all of it at least, and still rises in the last quarter of half a \
           minute, of two minutes or of half an hour; what came before a restart does not count, and neither do the \
-          first 30 s after one. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
-          before all of it is used, so until then it is a suspect, with the time that is left; once it is full, or \
-          allocations fail, it convicts. Memory that was flat from the first look on is none: a server takes what \
+          first 30 s after one. It must have stood still for two minutes before, or requests were served on this GPU meanwhile, or it \
+          grows for a quarter of an hour: else it may be a server that loads. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
+          before all of it is used, so until then it is a suspect, with the time that is left; grown until it is full it is worth the middle, and \
+          once allocations fail in a memory that is nine tenths full, it convicts. Each memory is judged by itself. Memory that was flat from the first look on is none: a server takes what \
           it needs when it starts. Where requests rose as well, more at once may need more.",
     next: "restart the service on this GPU one instance at a time before it is full, and go back to the build before: a \
            restart alone only begins the same again",
@@ -51,12 +51,21 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
-    let Some(used) = fullest(scene, gpu) else {
-        return Judgement::Unknown(format!("how full its memory is: {}", scene.missing(gpu)));
-    };
+    let each = memories(scene, gpu).into_iter().map(|used| judge_memory(scene, gpu, &used, limits));
+    gravest(each)
+        .unwrap_or_else(|| Judgement::Unknown(format!("how full its memory is: {}", scene.missing(gpu))))
+}
+
+fn judge_memory(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, limits: &Limits<'_>) -> Judgement {
     let words = used.words();
     match used.course(scene) {
-        Course::Grows(growth) => leaks(scene, gpu, &used, &growth, limits),
+        Course::Grows(growth) if !used.may_load(scene, gpu, &growth) => {
+            leaks(scene, gpu, used, &growth, limits)
+        }
+        Course::Grows(Growth { full_since: Some(_), .. }) => {
+            Judgement::Clear(format!("{words}, taken as a server loads"))
+        }
+        Course::Grows(_) => Judgement::Unknown(format!("{words}, and grows as it does while a server loads")),
         Course::Flat => Judgement::Clear(format!("{words}, not growing")),
         Course::TooShort if used.share() < limits.of("room") => Judgement::Clear(words),
         Course::TooShort => {
@@ -73,7 +82,8 @@ fn leaks(
     limits: &Limits<'_>,
 ) -> Judgement {
     // While it grew, and not now: when it is full, those who are refused come again.
-    let rate = asked(scene, gpu, growth.from.at, growth.to.at).filter(|rate| *rate > 0.0);
+    let rate = asked(scene, gpu, used.part, (growth.slope_from, growth.to.at));
+    let rate = rate.map(|asked| asked.rate).filter(|rate| *rate > 0.0);
     let each = rate.map(|rate| growth.per_second / rate);
     let per_request = each.map_or(String::new(), |bytes| format!(", {} a request", show(bytes, Unit::Bytes)));
     let ends = match (growth.full_since, growth.full_in_s) {
@@ -82,7 +92,7 @@ fn leaks(
         (None, None) => "not full within a day".to_owned(),
     };
     let seen = |value: f64| Seen { value, at: growth.to.at };
-    let mut numbers = used.evidence(limits_full(scene, gpu));
+    let mut numbers = used.evidence(of_full(scene, gpu, "full"));
     numbers.push(named_evidence(
         "growth".to_owned(),
         Unit::BytesPerSecond,
@@ -98,7 +108,9 @@ fn leaks(
             named_evidence("time to full".to_owned(), Unit::Seconds, seen(seconds), None, None)
         }),
     );
-    let failures = failures(scene, gpu);
+    // One that asked for too much while there was room has nothing to do with it.
+    let failures =
+        failures(scene, gpu, Some(used)).filter(|_| used.share() >= of_full(scene, gpu, "failing"));
     let fails = failures.as_ref().map_or(String::new(), |(words, ..)| format!("; {words}"));
     numbers.extend(failures.as_ref().map(|(_, _, number)| number.clone()));
     let breach = Breach::new(
@@ -114,7 +126,7 @@ fn leaks(
         used.share(),
         numbers,
     );
-    let more = asked_more(scene, gpu, growth);
+    let more = asked_more(scene, gpu, used, growth);
     let breach = if more.is_none_or(|more| more >= limits.of("rise")) {
         breach.with_rival(&RULE.rivals[0])
     } else {
@@ -123,34 +135,27 @@ fn leaks(
     // It hurts from when there is none left, and not from when it began to go.
     let failing = failures.as_ref().and_then(|(_, rise, _)| rise.began);
     let hurts_since = [growth.full_since, failing].into_iter().flatten().min();
+    let breach = match (&failures, growth.full_since) {
+        (Some(_), _) => breach,
+        (None, Some(_)) => breach.at_most(Confidence::Medium),
+        (None, None) => breach.at_most(Confidence::Low),
+    };
     match hurts_since {
         Some(since) => breach.dated(since).judged(),
-        None if failures.is_some() => breach.judged(),
-        None => breach.at_most(Confidence::Low).judged(),
+        None => breach.judged(),
     }
 }
 
-/// The share from which a memory is full, as the rule about full memory has it.
-fn limits_full(scene: &Scene<'_>, gpu: &Subject) -> f64 {
-    Limits { rule: &gpu_memory_full::RULE, settings: scene.settings, subject: gpu }.of("full")
+/// A limit of the rule about full memory.
+fn of_full(scene: &Scene<'_>, gpu: &Subject, limit: &str) -> f64 {
+    Limits { rule: &gpu_memory_full::RULE, settings: scene.settings, subject: gpu }.of(limit)
 }
 
 /// Requests a second at the end of a growth over those at its beginning; `None` where nobody tells both.
-fn asked_more(scene: &Scene<'_>, gpu: &Subject, growth: &Growth) -> Option<f64> {
+fn asked_more(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, growth: &Growth) -> Option<f64> {
     let (from, to) = (growth.from.at, growth.to.at);
     let third = to.since(from) / 3;
-    let (before, now) = (asked(scene, gpu, from, from + third)?, asked(scene, gpu, to - third, to)?);
+    let rate = |from, to| asked(scene, gpu, used.part, (from, to)).map(|asked| asked.rate);
+    let (before, now) = (rate(from, from + third)?, rate(to - third, to)?);
     (before > 0.0).then(|| now / before)
-}
-
-/// Requests a second that the services on a GPU answered in a span; `None` where nobody tells.
-fn asked(scene: &Scene<'_>, gpu: &Subject, from: Moment, to: Moment) -> Option<f64> {
-    let services = served(scene, gpu);
-    let each = services.iter().flat_map(|service| scene.told(service, REQUESTS)).filter_map(|told| {
-        let points = scene.points_since(&told, REQUESTS, from);
-        let within: Vec<f64> =
-            points.iter().take_while(|seen| seen.at <= to).map(|seen| seen.value).collect();
-        (!within.is_empty()).then(|| within.iter().sum::<f64>() / within.len() as f64)
-    });
-    each.reduce(|sum, one| sum + one)
 }

@@ -8,6 +8,7 @@ use crate::scene::{OnMachines, Scene};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
+use crate::time::Moment;
 use crate::world::machine_of;
 
 use super::rising::{LATELY, Rise, rise};
@@ -63,6 +64,49 @@ pub(super) fn requests(scene: &Scene<'_>, gpu: &Subject, span: Duration) -> Opti
     let each =
         served(scene, gpu).into_iter().filter_map(|service| scene.total_over(&service, REQUESTS, span));
     each.reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+}
+
+/// Requests that a part of a GPU was asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// Requests a second.
+    pub(super) rate: f64,
+    /// Whether they came to this very part, and are not its share of what several were asked.
+    pub(super) is_here: bool,
+}
+
+/// Requests a second that a part of a GPU was asked between two moments: those of its own instance, else its even share of
+/// all that its services were asked.
+pub(super) fn asked(
+    scene: &Scene<'_>,
+    gpu: &Subject,
+    part: &Subject,
+    (from, to): (Moment, Moment),
+) -> Option<Asked> {
+    let mean = |by: &Subject| {
+        let points = scene.store.points(by, REQUESTS, None)?;
+        let within = points.since(from).take_while(|seen| seen.at <= to);
+        let (sum, count) = within.fold((0.0, 0.0), |(sum, count), seen| (sum + seen.value, count + 1.0));
+        (count > 0.0).then(|| Seen { value: sum / count, at: to })
+    };
+    let each = served(scene, gpu).into_iter().filter_map(|service| {
+        let instances = scene.world.parts(&service).map(|(instance, _)| instance);
+        let mut own = instances.filter(|by| by.address().is_some() && by.address() == part.address());
+        if let Some(own) = own.find_map(mean) {
+            return Some(Asked { rate: own.value, is_here: true });
+        }
+        let all = scene.total_by(&service, REQUESTS, mean)?.value;
+        let gpus = gpus_below(scene, &service).max(1);
+        Some(Asked { rate: all / gpus as f64, is_here: gpus == 1 })
+    });
+    each.reduce(|sum, one| Asked { rate: sum.rate + one.rate, is_here: sum.is_here || one.is_here })
+}
+
+/// How many GPUs work for a service, one for each instance where each has its own.
+fn gpus_below(scene: &Scene<'_>, service: &Subject) -> usize {
+    let below = scene.graph.below(service);
+    let gpus = below.keys().filter(|below| below.kind() == Kind::Gpu);
+    gpus.map(|gpu| parts(scene, gpu).iter().filter(|part| part.address().is_some()).count().max(1)).sum()
 }
 
 /// What a total of a part gained lately, with the part where it gained most.
