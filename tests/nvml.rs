@@ -649,12 +649,13 @@ fn beside_a_bare_target_the_gpus_of_this_machine_are_looked_at_where_it_is_wante
         let output = headwater.env("HEADWATER_LOCAL", locally).output().expect("headwater runs");
         String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    for locally in ["auto", "on"] {
+    let said = doctor("on");
+    assert!(said.contains(":0: gpu: ") && said.contains("kernel: "), "{said}");
+    // A loopback address may be the near end of a tunnel, so that nothing is known of where it leads.
+    for locally in ["auto", "off"] {
         let said = doctor(locally);
-        assert!(said.contains(":0: gpu: ") && said.contains("kernel: "), "{locally}: {said}");
+        assert!(!said.contains(":0: gpu: ") && !said.contains("kernel: "), "{locally}: {said}");
     }
-    let said = doctor("off");
-    assert!(!said.contains(":0: gpu: ") && !said.contains("kernel: "), "{said}");
 }
 
 #[test]
