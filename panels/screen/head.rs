@@ -118,6 +118,16 @@ pub(super) fn tabs(active: usize, shown: &Shown<'_>, area: Rect) -> Vec<(usize, 
     if spaced(&listed) + STATE > area.width {
         listed.retain(|(place, key, _)| is_first(key) || *place == active);
     }
+    // One that has no digit stands behind those that have, which give up their names for its own: the last ones first.
+    let tight = |labels: &[(usize, String, &str)]| -> u16 {
+        labels.iter().map(|(_, key, short)| wide(key) + wide(short) + 1).sum()
+    };
+    let is_extra = listed.iter().any(|(place, key, _)| *place == active && !is_first(key));
+    for index in (0..listed.len()).rev().filter(|_| is_extra) {
+        if tight(&listed) + STATE > area.width && listed[index].0 != active {
+            listed[index].2 = "";
+        }
+    }
     // A key is easier to tell from a name with a blank between, where that leaves room for what else is in the row.
     let is_spaced = spaced(&listed) + STATE <= area.width;
     let (blank, gap) = if is_spaced { (" ", SPACED_GAP) } else { ("", 1) };
