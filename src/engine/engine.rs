@@ -117,8 +117,9 @@ impl Engine {
         let reading = &*self.world.named(reading);
         let consequences = self.world.take(reading);
         let told_once = self.world.told_once(reading, &self.store);
-        let told_once = self.world.heard_of_gpus(&told_once);
-        self.store.take(&told_once, consequences.restarted, consequences.uptime);
+        let heard = self.world.heard_of_gpus(&told_once);
+        heard.handed_over.iter().for_each(|sample| self.store.begin_anew(sample));
+        self.store.take(&heard.once, consequences.restarted, consequences.uptime);
         consequences.gone.iter().for_each(|gone| self.store.forget(gone));
     }
 

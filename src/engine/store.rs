@@ -7,6 +7,7 @@
 
 mod budget;
 mod cumulative;
+mod forgetting;
 mod history;
 mod names;
 mod points;
@@ -186,22 +187,6 @@ impl Store {
         self.bytes -= before.bytes;
     }
 
-    /// Frees the places of series that are forgotten.
-    fn free_series(&mut self, series: &[(SeriesName, usize)]) {
-        for (_, place) in series {
-            self.series[*place].data = Data::Level(Points::default());
-            self.free.push(*place);
-        }
-        self.count -= series.len();
-    }
-
-    /// Frees the places of a group that is forgotten.
-    fn free(&mut self, group: &Group) {
-        self.free_series(&group.series);
-        self.bytes -= std::mem::take(&mut self.handles[group.handles]).bytes;
-        self.free_handles.push(group.handles);
-    }
-
     fn find_or_add(&mut self, sample: &Sample) -> usize {
         let name: SeriesName = (sample.metric.clone(), sample.part.clone());
         let known = self.index.get(&sample.subject).map_or(&[][..], |group| &group.series);
@@ -209,11 +194,7 @@ impl Store {
             Ok(found) => return known[found].1,
             Err(place) => place,
         };
-        let data = match sample.value {
-            Value::Gauge(_) => Data::Level(Points::default()),
-            Value::Counter(_) => Data::Rate { points: Points::default(), total: None, lifetime: None },
-            Value::Histogram(_) => Data::Buckets(Cumulative::default()),
-        };
+        let data = Data::of(&sample.value);
         let series = Series { subject: sample.subject.clone(), name: name.clone(), data };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -331,45 +312,6 @@ impl Store {
     /// Every subject that has a series and is `root` or a part of it, in order.
     pub fn subjects_within(&self, root: &Subject) -> Vec<Subject> {
         root.within(&*self.index).map(|(subject, _)| subject.clone()).collect()
-    }
-
-    /// Forgets everything about a subject that has left for good.
-    pub fn forget(&mut self, subject: &Subject) {
-        if !self.index.contains_key(subject) {
-            return;
-        }
-        if let Some(group) = Arc::make_mut(&mut self.index).remove(subject) {
-            self.free(&group);
-        }
-        // Any source may have reported about it, and a layout must not lead to a place that is used anew.
-        self.layouts.clear();
-    }
-
-    /// Forgets the series that nobody has told anything of since `before`: labels come and go.
-    pub fn forget_unseen(&mut self, before: Moment) {
-        let is_gone = |place: &usize| self.series[*place].last_told().is_some_and(|at| at < before);
-        let fading = |group: &Group| group.series.iter().any(|(_, place)| is_gone(place));
-        let thinned: Vec<Subject> = self
-            .index
-            .iter()
-            .filter(|(_, group)| fading(group))
-            .map(|(subject, _)| subject.clone())
-            .collect();
-        for subject in thinned {
-            let Some(mut group) = Arc::make_mut(&mut self.index).remove(&subject) else { continue };
-            let is_gone = |place: usize| self.series[place].last_told().is_some_and(|at| at < before);
-            let (gone, kept) = group.series.into_iter().partition(|(_, place)| is_gone(*place));
-            group.series = kept;
-            if group.series.is_empty() {
-                self.free(&Group { series: gone, ..group });
-                continue;
-            }
-            Arc::make_mut(&mut self.index).insert(subject.clone(), group);
-            self.free_series(&gone);
-            self.renew_handles(&subject);
-        }
-        self.layouts.clear();
-        self.budget.resize(self.count);
     }
 
     /// Handles to everything that is kept now, for a snapshot.

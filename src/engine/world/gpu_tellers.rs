@@ -35,6 +35,14 @@ pub(super) struct GpuTellers {
     said: BTreeMap<(Subject, Metric, Subject), (Moment, f64)>,
 }
 
+/// What counts of a reading once it is known who tells of each GPU.
+pub(crate) struct Heard<'a> {
+    /// The reading without the numbers of GPUs that another tool tells already.
+    pub once: Cow<'a, Reading>,
+    /// Numbers in it that another tool told until now.
+    pub handed_over: Vec<&'a Sample>,
+}
+
 impl World {
     /// A reading with its GPUs under the names that their machines have for them, where somebody tells these beside the
     /// uuids by which some tools alone know a GPU.
@@ -59,12 +67,13 @@ impl World {
         named
     }
 
-    /// A reading without the numbers of GPUs that another tool tells already; notes who tells of which.
-    pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Cow<'a, Reading> {
+    /// What counts of a reading; notes who tells of which GPU.
+    pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Heard<'a> {
+        let mut handed_over = vec![];
         // Asked of every number that comes in: by its first letters, and not by looking its kind up.
         let is_of_gpu = |sample: &Sample| sample.subject.as_str().starts_with(GPUS);
         if !reading.samples.iter().any(is_of_gpu) {
-            return Cow::Borrowed(reading);
+            return Heard { once: Cow::Borrowed(reading), handed_over };
         }
         let keeps = KEEPS_ITS_PLACE.max(reading.every.unwrap_or_default() * 3);
         let mut twice = vec![];
@@ -79,14 +88,17 @@ impl World {
             }
             let key = (sample.subject.clone(), sample.metric.clone(), sample.part.clone());
             let place = gpus.places.entry(key).or_insert_with(|| (reading.source.clone(), reading.at));
-            if place.0 == reading.source || reading.at.since(place.1) > keeps {
+            if place.0 == reading.source {
+                place.1 = reading.at;
+            } else if reading.at.since(place.1) > keeps {
                 *place = (reading.source.clone(), reading.at);
+                handed_over.push(sample);
             } else {
                 twice.push(index);
             }
         }
         if twice.is_empty() {
-            return Cow::Borrowed(reading);
+            return Heard { once: Cow::Borrowed(reading), handed_over };
         }
         let mut once = reading.clone();
         let mut index = 0;
@@ -94,7 +106,7 @@ impl World {
             index += 1;
             twice.binary_search(&(index - 1)).is_err()
         });
-        Cow::Owned(once)
+        Heard { once: Cow::Owned(once), handed_over }
     }
 
     /// The tools that ever told of a GPU or a part of it, each with when it last did.
@@ -148,12 +160,18 @@ mod tests {
         reading
     }
 
+    /// How many numbers of a reading count, and how many of them were another's.
+    fn heard(world: &mut World, reading: &Reading) -> (usize, usize) {
+        let heard = world.heard_of_gpus(reading);
+        (heard.once.samples.len(), heard.handed_over.len())
+    }
+
     #[test]
     fn of_two_tools_the_first_is_taken_and_the_other_held_against_it() {
         let mut world = World::default();
         let gpu: Subject = "gpu/host-a:0".parse().unwrap();
-        assert_eq!(world.heard_of_gpus(&told("host/host-a", 0, 0.95, 3.0)).samples.len(), 2);
-        assert_eq!(world.heard_of_gpus(&told("service/dcgm@a:9400", 0, 0.0, 900.0)).samples.len(), 0);
+        assert_eq!(heard(&mut world, &told("host/host-a", 0, 0.95, 3.0)), (2, 0));
+        assert_eq!(heard(&mut world, &told("service/dcgm@a:9400", 0, 0.0, 900.0)), (0, 0));
         assert_eq!(world.tellers_of(&gpu).count(), 2);
         let said = world.disagreements(&gpu, Moment(0));
         assert_eq!(
@@ -162,8 +180,8 @@ mod tests {
         );
         assert!(world.disagreements(&gpu, Moment(1)).is_empty());
         // Once the first is silent, the other takes its place.
-        assert_eq!(world.heard_of_gpus(&told("service/dcgm@a:9400", 20, 0.9, 900.0)).samples.len(), 2);
-        assert_eq!(world.heard_of_gpus(&told("host/host-a", 21, 0.9, 4.0)).samples.len(), 0);
+        assert_eq!(heard(&mut world, &told("service/dcgm@a:9400", 20, 0.9, 900.0)), (2, 2));
+        assert_eq!(heard(&mut world, &told("host/host-a", 21, 0.9, 4.0)), (0, 0));
     }
 
     #[test]
@@ -178,5 +196,32 @@ mod tests {
         dcgm.events.push(Event::Gpu(crate::reading::GpuName { uuid: "GPU-1".into(), gpu }));
         world.named(&dcgm);
         assert_eq!(name(&mut world), "gpu/host-a:0");
+    }
+    #[test]
+    fn a_total_of_one_tool_does_not_follow_that_of_another() {
+        use crate::engine::Engine;
+        use crate::reading::Input;
+
+        let mut engine =
+            Engine::new(crate::settings::Settings::default(), crate::settings::Baselines::default());
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        let part: RemoteText = "thermal".into();
+        for second in 0..4 {
+            engine.take(&Input::Reading(told("host/host-a", second, 0.9, 3.0)));
+        }
+        for second in [20, 21, 22] {
+            let throttled = 900.0 + 0.25 * (second - 20) as f64;
+            engine.take(&Input::Reading(told("service/dcgm@a:9400", second, 0.9, throttled)));
+        }
+        let points = engine.store().points(&gpu, GPU_THROTTLED, Some(&part)).unwrap();
+        let rates: Vec<f64> = points.since(Moment(0)).map(|seen| seen.value).collect();
+        assert_eq!(rates, [0.0, 0.0, 0.0, 0.25, 0.25]);
+
+        // One that tells a level where the other told a total begins a series of levels.
+        let mut level = Reading::new("service/smi@a:9835".parse().unwrap(), Moment(60_000));
+        level.part(&gpu, GPU_THROTTLED, "thermal", Value::Gauge(0.5));
+        engine.take(&Input::Reading(level));
+        let points = engine.store().points(&gpu, GPU_THROTTLED, Some(&part)).unwrap();
+        assert_eq!(points.latest().map(|seen| seen.value), Some(0.5));
     }
 }
