@@ -174,7 +174,7 @@ async fn every_number_arrives_of_two_gpus() {
             ("gpu.utilization".to_owned(), 0.9 + n / 100.0),
             ("gpu.memory.bandwidth".to_owned(), 0.4 + n / 100.0),
             ("gpu.memory.used".to_owned(), 12e9 + n),
-            ("gpu.memory.max".to_owned(), 85_899_345_920.0),
+            ("gpu.memory.max".to_owned(), 85_899_344_920.0),
             ("gpu.temperature".to_owned(), 60.0 + n),
             ("gpu.power".to_owned(), 300.5 + n),
             ("gpu.power.max".to_owned(), 700.0),
@@ -565,10 +565,11 @@ async fn each_slice_has_a_memory_and_processes_of_its_own() {
         .collect();
     assert_eq!(
         of_slices,
+        // Of each the stub's driver keeps a thousand bytes back.
         [
-            ("gpu/host-a:0-mig-1gpu.memory.max", 4e10),
+            ("gpu/host-a:0-mig-1gpu.memory.max", 4e10 - 1e3),
             ("gpu/host-a:0-mig-1gpu.memory.used", 2e9),
-            ("gpu/host-a:0-mig-9gpu.memory.max", 1e10),
+            ("gpu/host-a:0-mig-9gpu.memory.max", 1e10 - 1e3),
             ("gpu/host-a:0-mig-9gpu.memory.used", 9e9),
             ("gpu/host-a:0-mig-9gpu.process.memory{4000 tritonserver}", 8e9),
         ]

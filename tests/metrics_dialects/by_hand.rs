@@ -125,7 +125,7 @@ const PAGES: &[Page] = &[
                 "",
                 Level,
                 MEBI,
-                "DCGM_FI_DEV_FB_USED+DCGM_FI_DEV_FB_FREE+DCGM_FI_DEV_FB_RESERVED",
+                "DCGM_FI_DEV_FB_USED+DCGM_FI_DEV_FB_FREE",
                 &["gpu=\"5\""],
             ),
             (

@@ -5,7 +5,8 @@
 //! file; the first row that finds something for a metric of a subject gives it alone, so that two families are
 //! never mixed in one series, and a family that one dialect maps is closed to the later ones. The exception says
 //! `add = true`: such a row adds its count to what an earlier row has given, because it counts what that one cannot
-//! see.
+//! see, or gives it alone where there is none; with `only_adds = true` it gives nothing alone, because a part of a sum
+//! is no sum.
 
 mod meaning;
 mod naming;
@@ -79,6 +80,8 @@ pub struct Row {
     pub aggregate: Aggregate,
     /// Whether its counts go on top of an earlier row's instead of giving way to it.
     pub adds: bool,
+    /// Whether its counts are nothing where no earlier row gave any.
+    pub only_adds: bool,
     /// Whether it is a share or a level already, where the metric is a rate of totals: one bit of a mask of reasons.
     pub is_level: bool,
     /// What a value is multiplied with to be in the metric's unit.
@@ -285,6 +288,8 @@ struct RowEntry {
     #[serde(default)]
     add: bool,
     #[serde(default)]
+    only_adds: bool,
+    #[serde(default)]
     sentinels: Vec<f64>,
     range: Option<[f64; 2]>,
     #[serde(default)]
@@ -387,7 +392,7 @@ impl RowEntry {
         if !self.scale.is_finite() || self.scale <= 0.0 {
             return Err(wrong(file, "scale", &self.scale.to_string(), "must be a positive number"));
         }
-        if self.add && metric.row().form == Form::Histogram {
+        if (self.add || self.only_adds) && metric.row().form == Form::Histogram {
             return Err(wrong(file, "add", &self.metric, "is a histogram: only counts and levels add up"));
         }
         if !self.count.is_empty() && metric.row().form != Form::Histogram {
@@ -429,7 +434,8 @@ impl RowEntry {
             role: self.subject,
             field: self.field,
             aggregate: self.aggregate,
-            adds: self.add,
+            adds: self.add || self.only_adds,
+            only_adds: self.only_adds,
             is_level: self.level,
             typed: self.typed.iter().map(kind).collect::<Result<_, _>>()?,
             is_ratio: !self.over.is_empty(),

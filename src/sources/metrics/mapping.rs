@@ -289,7 +289,7 @@ impl Mapper {
                         Fate::NothingFits(at)
                     } else {
                         has_found = true;
-                        let is_new = given.insert(slot);
+                        let is_new = !row.only_adds && given.insert(slot);
                         let own = self.target.subject(row.role);
                         for taken in collected.series {
                             let sample = Sample {
@@ -298,7 +298,7 @@ impl Mapper {
                                 part: taken.part.map(|part| RemoteText::new(&part)),
                                 value: self.share_bounds(taken.value),
                             };
-                            if is_new || !add(&mut mapping.samples, &sample) {
+                            if is_new || (!add(&mut mapping.samples, &sample) && !row.only_adds) {
                                 mapping.samples.push(sample);
                             }
                         }

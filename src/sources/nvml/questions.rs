@@ -185,7 +185,8 @@ pub(super) const MEMORY: Question = Question {
     call: "nvmlDeviceGetMemoryInfo_v2",
     ask: |device, looking| {
         let (used, total) = match device.memory_info() {
-            Ok(memory) => (memory.used, memory.total),
+            // What the driver keeps back nobody can have, and it is not among what is used.
+            Ok(memory) => (memory.used, memory.total.saturating_sub(memory.reserved)),
             // Drivers before 510 know the first version alone, in which what the driver keeps back counts as used.
             Err(NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound) => {
                 looking.calling("nvmlDeviceGetMemoryInfo");

@@ -131,7 +131,7 @@ pub(super) static GAPS: &[Gap] = &[
         by: By::Itself,
         rules: &["gpu-memory-full", "gpu-memory-leak"],
         lacks: "how much of its memory is used and there is, is not told",
-        add: "let dcgm-exporter tell DCGM_FI_DEV_FB_USED, FB_FREE and FB_RESERVED",
+        add: "let dcgm-exporter tell DCGM_FI_DEV_FB_USED and FB_FREE",
     },
     Gap {
         of: Kind::Gpu,
