@@ -15,8 +15,15 @@ const RARELY: Duration = Duration::from_secs(5);
 /// every look: together they are most of what a look costs, and none changes fast there.
 const CALM: f64 = 0.1;
 
-/// How many looks, and how long at most, then lie between two such questions; fewer than make a number stale.
-const WHILE_CALM: (u32, Duration) = (4, Duration::from_secs(4));
+/// Every so many looks it is asked for all of that then.
+const WHILE_CALM: u32 = 4;
+
+/// The longest time since the look before that leaves a number of four looks ago fresh; where looks are further apart, by
+/// their interval or because they are answered late, each asks for everything.
+const IN_STEP: Duration = Duration::from_millis(1_400);
+
+/// The share of its connections from which on a node is watched closely, whatever else it does.
+const MANY_CLIENTS: f64 = 0.5;
 
 /// The first looks ask for everything, because whoever has just begun to look wants to know.
 const FIRST_LOOKS: u32 = 10;
@@ -52,10 +59,15 @@ pub(super) enum Extent {
 #[derive(Debug, Default)]
 pub(super) struct Gentle {
     spare_until: Option<Instant>,
+    /// When it was last asked, when last for all, and whether that is not told yet.
+    asked_at: Option<Instant>,
     last_full: Option<Instant>,
-    /// Looks so far, and those since commands were asked for.
+    awaits_all: bool,
+    /// Looks so far, and those since all was told.
     looks: u32,
     since_full: u32,
+    /// Whether what is told seldom shows trouble that has to be followed.
+    is_unwell: bool,
     /// The share of a core that the main thread used last.
     share: Option<f64>,
     info_calls: Option<(f64, f64)>,
@@ -70,17 +82,21 @@ impl Gentle {
         self.looks = self.looks.saturating_add(1);
         self.since_full = self.since_full.saturating_add(1);
         let is_after = |span| self.last_full.is_none_or(|last| now.duration_since(last) >= span);
-        let is_calm = self.looks > FIRST_LOOKS && self.share.is_some_and(|share| share < CALM);
+        let is_in_step = self.asked_at.is_some_and(|last| now.duration_since(last) < IN_STEP);
+        let does_little = self.share.is_some_and(|share| share < CALM);
+        let is_calm = self.looks > FIRST_LOOKS && does_little && is_in_step && !self.is_unwell;
         let (is_due, otherwise) = match (self.is_sparing(now), is_calm) {
             (true, _) => (is_after(RARELY), Extent::WithoutCommands),
-            (false, true) => (self.since_full >= WHILE_CALM.0 || is_after(WHILE_CALM.1), Extent::Least),
+            (false, true) => (self.since_full >= WHILE_CALM, Extent::Least),
             (false, false) => (true, Extent::All),
         };
+        self.asked_at = Some(now);
+        self.awaits_all = is_due;
         if !is_due {
             return otherwise;
         }
+        // A node that suffers is not pressed for what it did not answer; one that is calm is.
         self.last_full = Some(now);
-        self.since_full = 0;
         Extent::All
     }
 
@@ -96,6 +112,10 @@ impl Gentle {
 
     /// Looks at an answer; says why when the node begins to be spared.
     pub(super) fn watch(&mut self, info: &Info<'_>, now: Instant) -> Option<String> {
+        if std::mem::take(&mut self.awaits_all) {
+            self.since_full = 0;
+            self.is_unwell = is_unwell(info);
+        }
         let (slow, busy) = (self.slow_info(info), self.busy_thread(info));
         let Some(reason) = slow.or(busy) else {
             // While the node is spared most looks lack the figures of INFO and say nothing about them.
@@ -140,6 +160,11 @@ impl Gentle {
         let clock = info.number("server_time_usec")? / 1e6;
         let (before, then) = self.cpu.replace((seconds, clock))?;
         let share = (seconds - before) / (clock - then);
+        if share < 0.0 {
+            // The server has begun anew, and whoever looks at it does too.
+            *self = Self { cpu: self.cpu, ..Self::default() };
+            return None;
+        }
         self.share = (clock > then).then_some(share);
         (clock > then && share > BUSY).then(|| {
             format!(
@@ -148,6 +173,14 @@ impl Gentle {
             )
         })
     }
+}
+
+/// Whether a node that does little has something that changes from look to look all the same.
+fn is_unwell(info: &Info<'_>) -> bool {
+    let clients = info.number("connected_clients").zip(info.number("maxclients"));
+    info.number("loading") == Some(1.0)
+        || info.text("master_link_status") == Some("down")
+        || clients.is_some_and(|(now, most)| most > 0.0 && now >= most * MANY_CLIENTS)
 }
 
 #[cfg(test)]
@@ -179,40 +212,64 @@ mod tests {
         assert_eq!(gentle.watch(&Info::parse(&look(41, 4.95)), at(41)), None, "it has to last again");
     }
 
-    #[test]
-    fn a_node_that_does_little_is_asked_for_its_commands_at_every_fourth_look_and_a_busy_one_at_each() {
-        let (mut gentle, start) = (Gentle::default(), Instant::now());
-        let mut look = |second: u32, cpu: f64| {
-            let at = start + Duration::from_secs(u64::from(second));
+    /// Looks at a node at these seconds, whose main thread has used so much by then; what each look asked for.
+    fn extents(gentle: &mut Gentle, start: Instant, looks: &[(f64, f64)], more: &str) -> Vec<Extent> {
+        let mut look = |(second, cpu): &(f64, f64)| {
+            let at = start + Duration::from_secs_f64(*second);
             let extent = gentle.extent(at);
+            let clock = second * 1e6;
             let text = format!(
-                "server_time_usec:{second}000000\nused_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:0\n"
+                "server_time_usec:{clock}\nused_cpu_user_main_thread:{cpu}\nused_cpu_sys_main_thread:0\n{more}"
             );
             assert_eq!(gentle.watch(&Info::parse(&text), at), None);
             extent
         };
-        let calm: Vec<Extent> = (1..=18).map(|second| look(second, 0.01 * f64::from(second))).collect();
+        looks.iter().map(&mut look).collect()
+    }
+
+    /// So many calm looks, a second apart each.
+    fn calm(seconds: std::ops::RangeInclusive<u32>) -> Vec<(f64, f64)> {
+        seconds.map(|second| (f64::from(second), 0.01 * f64::from(second))).collect()
+    }
+
+    const EVERY_FOURTH: [Extent; 4] = [Extent::Least, Extent::Least, Extent::Least, Extent::All];
+
+    #[test]
+    fn a_node_that_does_little_is_asked_for_all_at_every_fourth_look_and_a_busy_one_at_each() {
+        let (mut gentle, start) = (Gentle::default(), Instant::now());
+        let calm = extents(&mut gentle, start, &calm(1..=18), "");
         assert_eq!(calm[..10], [Extent::All; 10], "at first everything is wanted");
-        let every_fourth = [Extent::Least, Extent::Least, Extent::Least, Extent::All];
-        assert_eq!(calm[10..], [every_fourth, every_fourth].concat());
-        assert_eq!(look(19, 0.7), Extent::Least);
-        assert_eq!([look(20, 1.2), look(21, 1.7)], [Extent::All; 2], "once it is seen to be busy");
+        assert_eq!(calm[10..], [EVERY_FOURTH, EVERY_FOURTH].concat());
+        let busy = extents(&mut gentle, start, &[(19.0, 0.7), (20.0, 1.2), (21.0, 1.7)], "");
+        assert_eq!(busy, [Extent::Least, Extent::All, Extent::All], "once it is seen to be busy");
     }
 
     #[test]
-    fn info_that_costs_ten_times_as_much_as_usual_spares_the_node() {
-        let mut gentle = Gentle::default();
-        let now = Instant::now();
-        let mut usec = 0.0;
-        for calls in 1..20 {
-            usec += 80.0;
-            let text = format!("cmdstat_info:calls={calls},usec={usec}\n");
-            assert_eq!(gentle.watch(&Info::parse(&text), now), None);
-        }
-        for (calls, spares) in [(20, false), (21, false), (22, true)] {
-            usec += 4_000.0;
-            let text = format!("cmdstat_info:calls={calls},usec={usec}\n");
-            assert_eq!(gentle.watch(&Info::parse(&text), now).is_some(), spares, "{calls}");
+    fn looks_that_are_far_apart_ask_for_everything_lest_a_number_grow_stale() {
+        let (mut gentle, start) = (Gentle::default(), Instant::now());
+        extents(&mut gentle, start, &calm(1..=10), "");
+        let slow: Vec<(f64, f64)> = (0..6).map(|look| (11.5 + 1.5 * f64::from(look), 0.2)).collect();
+        assert_eq!(extents(&mut gentle, start, &slow, ""), [Extent::All; 6]);
+    }
+
+    #[test]
+    fn what_was_asked_for_in_vain_is_asked_for_again() {
+        let (mut gentle, start) = (Gentle::default(), Instant::now());
+        extents(&mut gentle, start, &calm(1..=13), "");
+        let at = |second: f64| start + Duration::from_secs_f64(second);
+        assert_eq!([14.0, 14.2].map(|second| gentle.extent(at(second))), [Extent::All; 2], "nobody answered");
+    }
+
+    #[test]
+    fn a_node_that_begins_anew_or_has_trouble_is_followed_closely() {
+        let (mut gentle, start) = (Gentle::default(), Instant::now());
+        extents(&mut gentle, start, &calm(1..=12), "");
+        let anew = extents(&mut gentle, start, &[(13.0, 0.001), (14.0, 0.002), (15.0, 0.003)], "");
+        assert_eq!(anew, [Extent::Least, Extent::All, Extent::All]);
+        for trouble in ["loading:1\n", "master_link_status:down\n", "connected_clients:60\nmaxclients:100\n"]
+        {
+            let mut gentle = Gentle::default();
+            assert_eq!(extents(&mut gentle, start, &calm(1..=20), trouble), [Extent::All; 20], "{trouble}");
         }
     }
 }
