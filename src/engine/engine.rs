@@ -141,9 +141,7 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
-        for gone in self.world.let_silent_nodes_go(now) {
-            self.store.forget(&gone);
-        }
+        self.world.let_silent_nodes_go(now).iter().for_each(|gone| self.store.forget(gone));
         let graph = self.present_graph();
         let mut looked = Looked::default();
         let mut states = vec![];
