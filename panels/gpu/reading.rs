@@ -3,19 +3,42 @@
 //! Utilisation alone says that some kernel ran. Beside how long the host takes to start one, and beside what memory does,
 //! it tells who waits for whom.
 
+use headwater_engine::Subject;
 use headwater_engine::gpu_memory::{Course, FULL};
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
+use headwater_engine::rules::{Limits, by_id};
+use headwater_engine::settings::Settings;
+use headwater_engine::world::machine_of;
 
 use crate::palette::ColorRole;
 
-/// Utilisation from which a GPU is busy, and below which it waits.
+/// Utilisation from which a GPU is busy.
 const BUSY: f64 = 0.9;
-const WAITING: f64 = 0.5;
 
-/// Multiple of the usual time of a launch from which it is slow, and the time that is taken for usual where none is known.
-const SLOW: f64 = 5.0;
-const USUAL_S: f64 = 5e-6;
+/// The rule that says when launches are slow, and how little busy a GPU is that waits for work.
+const LAUNCH_STALL: &str = "launch-stall";
+
+/// The limits of that rule as they are in force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Waits {
+    /// Multiple of the usual time of a launch from which it is slow.
+    rise: f64,
+    /// The time of a launch that is taken for usual where none is known, in seconds.
+    usual_s: f64,
+    /// Utilisation below which a GPU waits.
+    idle: f64,
+}
+
+impl Waits {
+    /// For a GPU: those of its machine, which the rule judges.
+    pub(super) fn in_force(settings: &Settings, gpu: &Subject) -> Option<Self> {
+        let rule = by_id(LAUNCH_STALL)?;
+        let machine = machine_of(gpu);
+        let limits = Limits { rule, settings, subject: machine.as_ref().unwrap_or(gpu) };
+        Some(Self { rise: limits.of("rise"), usual_s: limits.of("usual"), idle: limits.of("idle") })
+    }
+}
 
 /// How busy a GPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,16 +164,21 @@ impl Reading {
         launch: Option<(f64, Option<f64>)>,
         share: Option<f64>,
         course: Course,
+        waits: Option<Waits>,
     ) -> Self {
+        let is_little = |busy: f64| waits.is_some_and(|waits| busy < waits.idle);
+        let is_slow = |now: f64, usual: Option<f64>| {
+            waits.is_some_and(|waits| now >= usual.unwrap_or(waits.usual_s) * waits.rise)
+        };
         let busy = match busy {
             None => Busy::Unseen,
             Some(busy) if busy >= BUSY => Busy::Nearly,
-            Some(busy) if busy < WAITING => Busy::Little,
+            Some(busy) if is_little(busy) => Busy::Little,
             Some(_) => Busy::Between,
         };
         let launch = match launch {
             None => Launch::Unseen,
-            Some((now, usual)) if now >= usual.unwrap_or(USUAL_S) * SLOW => Launch::Slow,
+            Some((now, usual)) if is_slow(now, usual) => Launch::Slow,
             Some(_) => Launch::Usual,
         };
         let memory = match (share, course) {
@@ -216,8 +244,25 @@ pub(super) fn course_words(course: Course) -> String {
 mod tests {
     use super::*;
 
+    fn usual() -> Option<Waits> {
+        Waits::in_force(&Settings::default(), &"gpu/host-a:0".parse().unwrap())
+    }
+
+    #[test]
+    fn a_launch_is_slow_by_the_limits_of_the_rule_as_they_are_configured() {
+        let mut settings = Settings::default();
+        let machine: Subject = "host/host-a".parse().unwrap();
+        settings.thresholds.insert(LAUNCH_STALL.to_owned(), [("rise".to_owned(), 50.0)].into());
+        let gpu = "gpu/host-a:0".parse().unwrap();
+        assert_eq!(machine_of(&gpu), Some(machine));
+        let waits = Waits::in_force(&settings, &gpu);
+        let launch = Some((47.6e-6, Some(1.2e-6)));
+        let read = |waits| Reading::of(Some(0.18), launch, Some(0.75), Course::Flat, waits).launch;
+        assert_eq!((read(usual()), read(waits)), (Launch::Slow, Launch::Usual));
+    }
+
     fn read(busy: f64, launch: Option<(f64, Option<f64>)>) -> &'static str {
-        Reading::of(Some(busy), launch, Some(0.75), Course::Flat).means()
+        Reading::of(Some(busy), launch, Some(0.75), Course::Flat, usual()).means()
     }
 
     #[test]
@@ -234,7 +279,7 @@ mod tests {
         for busy in [None, Some(0.1), Some(0.7), Some(0.95)] {
             for launch in [None, Some((1e-6, None)), Some((1e-3, Some(1e-6)))] {
                 for share in [None, Some(0.5), Some(0.99)] {
-                    let reading = Reading::of(busy, launch, share, Course::Flat);
+                    let reading = Reading::of(busy, launch, share, Course::Flat, usual());
                     assert!(reading.row().is_some(), "{reading:?}");
                 }
             }

@@ -13,7 +13,7 @@ use headwater_engine::throttle;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
 
-use super::reading::Reading;
+use super::reading::{Reading, Waits};
 use crate::strip_bins::Bins;
 use crate::table::Row;
 
@@ -37,6 +37,8 @@ pub(super) struct Line {
     pub(super) clock_max: Option<f64>,
     /// The longest launch with its healthy value, whoever times it.
     pub(super) launch: Option<(f64, Option<f64>)>,
+    /// When such a launch is slow.
+    pub(super) waits: Option<Waits>,
     /// The last error that the driver logged; 0 where it logged none.
     pub(super) xid: Option<f64>,
     /// The reason for which it is held down most, with its share of the time.
@@ -70,7 +72,7 @@ impl Line {
 
     /// What its numbers say together.
     pub(super) fn reading(&self) -> Reading {
-        Reading::of(self.busy, self.launch, self.share(), self.course)
+        Reading::of(self.busy, self.launch, self.share(), self.course, self.waits)
     }
 
     /// The row in words, for the clipboard.
@@ -143,6 +145,7 @@ fn line(snapshot: &Snapshot, gpu: &Subject) -> Line {
         clock: of(GPU_CLOCK),
         clock_max: of(GPU_CLOCK_MAX),
         launch: launch(snapshot, gpu),
+        waits: Waits::in_force(&snapshot.settings, gpu),
         xid: of(GPU_XID),
         held: held(snapshot, gpu),
         busy_strip: vec![],

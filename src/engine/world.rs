@@ -24,7 +24,7 @@ use exported::Exported;
 use gpu_tellers::GpuTellers;
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
-pub(crate) use machine::machine_of;
+pub use machine::machine_of;
 use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;

@@ -6,7 +6,7 @@ use crate::reading::Reading;
 use crate::subject::{Kind, Subject};
 
 /// The machine of a GPU: `host/a` of `gpu/a:0`, and that of the address of an instance's GPU; `None` of a pool.
-pub(crate) fn machine_of(gpu: &Subject) -> Option<Subject> {
+pub fn machine_of(gpu: &Subject) -> Option<Subject> {
     if gpu.kind() != Kind::Gpu {
         return None;
     }
