@@ -156,7 +156,8 @@ impl Engine {
                 .collect();
             looked = scene.looked;
             for (subject, judgement) in watched.iter().zip(judgements) {
-                self.findings.take(place, subject, judgement, now);
+                let every = || self.world.rhythms().of(subject).unwrap_or(self.settings.interval);
+                self.findings.take((place, subject), judgement, (now, every));
             }
             self.findings.keep_only(place, &watched, now);
             // Told here, while they are at hand, and not when the snapshot is made.

@@ -1,17 +1,17 @@
 //! The life of findings: pending, firing, ended; kept until the symptom they may explain has ended.
 
+mod quiet;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::quiet::Quiet;
 use crate::report::Since;
 use crate::rules::{Breach, Judgement, Nature, RULES, Rule};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
 use crate::time::Moment;
-
-/// Evaluations in a row that must be clear before a firing finding ends.
-const CLEARS_TO_END: u32 = 3;
 
 /// What is missing to judge a single target while none answers.
 pub(crate) const NOTHING_ANSWERS: &str =
@@ -49,8 +49,8 @@ pub struct Finding {
     /// rewrite the story of a finding that has ended.
     run_since: Since,
     breaches: u32,
-    clears: u32,
-    blind: u32,
+    clears: Quiet,
+    blind: Quiet,
     evaluated: bool,
 }
 
@@ -82,8 +82,13 @@ impl Default for Findings {
 }
 
 impl Findings {
-    /// Takes one judgement.
-    pub(crate) fn take(&mut self, place: usize, subject: &Subject, judgement: Judgement, now: Moment) {
+    /// Takes one judgement of a rule on a subject of which there is news this often.
+    pub(crate) fn take<E: FnOnce() -> Duration>(
+        &mut self,
+        (place, subject): (usize, &Subject),
+        judgement: Judgement,
+        (now, every): (Moment, E),
+    ) {
         let rule = RULES[place];
         let finding = self.rows[place].entry(subject.clone()).or_insert_with(|| Finding {
             rule,
@@ -93,11 +98,11 @@ impl Findings {
             since: Since { at: now, before: false },
             run_since: Since { at: now, before: false },
             breaches: 0,
-            clears: 0,
-            blind: 0,
+            clears: Quiet::default(),
+            blind: Quiet::default(),
             evaluated: false,
         });
-        finding.take(judgement, now);
+        finding.take(judgement, now, every);
     }
 
     /// Ends the findings of a rule on subjects that it no longer watches; `watched` is in order.
@@ -176,7 +181,7 @@ impl Findings {
                 State::Ended(_) => ("ended", finding.sentence().into()),
                 State::Unknown(missing) => ("unknown", Arc::clone(missing)),
             };
-            let is_blind = finding.blind > 0;
+            let is_blind = finding.blind.looks > 0;
             RuleState { rule: finding.rule.id, subject: finding.subject.clone(), state, detail, is_blind }
         })
     }
@@ -188,16 +193,16 @@ impl Finding {
         self.breach.as_ref().map(|breach| breach.sentence.clone()).unwrap_or_default()
     }
 
-    fn take(&mut self, judgement: Judgement, now: Moment) {
+    fn take(&mut self, judgement: Judgement, now: Moment, every: impl FnOnce() -> Duration) {
         match judgement {
             Judgement::Breach(breach) => self.take_breach(*breach, now),
             Judgement::Clear(seen) => {
                 self.evaluated = true;
                 self.breaches = 0;
-                self.blind = 0;
-                self.clears += 1;
+                self.blind = Quiet::default();
+                self.clears.look(now);
                 match self.state {
-                    State::Firing if self.clears < CLEARS_TO_END && !self.is_over(now) => {}
+                    State::Firing if !self.clears.is_enough(now, every()) && !self.is_over(now) => {}
                     State::Firing => self.end(now),
                     State::Ended(_) => {}
                     _ => {
@@ -208,11 +213,11 @@ impl Finding {
             }
             Judgement::Unknown(missing) => {
                 self.breaches = 0;
-                self.clears = 0;
-                self.blind += 1;
+                self.clears = Quiet::default();
+                self.blind.look(now);
                 match self.state {
                     // One missed answer ends nothing; then the evidence is gone, but it was there.
-                    State::Firing if self.blind < CLEARS_TO_END => {}
+                    State::Firing if !self.blind.is_enough(now, every()) => {}
                     State::Firing => self.end(now),
                     State::Ended(_) => {}
                     _ => {
@@ -243,8 +248,8 @@ impl Finding {
     fn take_breach(&mut self, breach: Breach, now: Moment) {
         let began_before = !self.evaluated;
         self.evaluated = true;
-        self.clears = 0;
-        self.blind = 0;
+        self.clears = Quiet::default();
+        self.blind = Quiet::default();
         if self.breaches == 0 {
             self.run_since = match breach.dated {
                 Some(at) => Since { at, before: false },
@@ -306,11 +311,15 @@ mod tests {
     }
 
     fn run(judgements: Vec<Judgement>) -> Finding {
+        run_every(Duration::from_secs(1), judgements)
+    }
+
+    fn run_every(every: Duration, judgements: Vec<Judgement>) -> Finding {
         let mut findings = Findings::default();
         let place = RULES.iter().position(|rule| rule.hold == 3).unwrap();
         let subject: Subject = "redis/features#0".parse().unwrap();
         for (second, judgement) in judgements.into_iter().enumerate() {
-            findings.take(place, &subject, judgement, Moment(second as i64 * 1_000));
+            findings.take((place, &subject), judgement, (Moment(second as i64 * 1_000), || every));
         }
         findings.get(RULES[place].id, &subject).unwrap().clone()
     }
@@ -321,11 +330,12 @@ mod tests {
         let place = |id: &str| RULES.iter().position(|rule| rule.id == id).unwrap();
         let mut findings = Findings::default();
         assert!(findings.calm(), "nobody watches callers");
-        findings.take(place("probe-failing"), &subject, clear(), Moment(0));
+        let every = || Duration::from_secs(1);
+        findings.take((place("probe-failing"), &subject), clear(), (Moment(0), every));
         let unknown = Judgement::Unknown("too few requests".to_owned());
-        findings.take(place("latency-shift"), &subject, unknown, Moment(0));
+        findings.take((place("latency-shift"), &subject), unknown, (Moment(0), every));
         assert!(!findings.calm(), "nobody saw how callers are");
-        findings.take(place("latency-shift"), &subject, clear(), Moment(1_000));
+        findings.take((place("latency-shift"), &subject), clear(), (Moment(1_000), every));
         assert!(findings.calm());
     }
 
@@ -355,6 +365,22 @@ mod tests {
         assert!(ended.counts() && ended.breach.is_some());
         story.extend([clear(), clear()]);
         assert_eq!(run(story).state, State::Ended(Moment(5_000)));
+    }
+
+    #[test]
+    fn one_clear_sample_looked_at_three_times_ends_nothing() {
+        let slow = Duration::from_secs(5);
+        let unknown = || Judgement::Unknown("a counter began anew".to_owned());
+        for quiet in [clear, unknown] {
+            let story = |looks: usize| {
+                let mut story = vec![breach(), breach(), breach()];
+                story.extend((0..looks).map(|_| quiet()));
+                story
+            };
+            // The tenth look is nine seconds after the first, so that the third sample was not seen yet.
+            assert_eq!(run_every(slow, story(10)).state, State::Firing);
+            assert_eq!(run_every(slow, story(11)).state, State::Ended(Moment(13_000)));
+        }
     }
 
     #[test]
