@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use changes::Changes;
 pub use consequences::Consequences;
-use exported::Exported;
+use exported::{Exported, LastWords};
 use gpu_tellers::GpuTellers;
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
@@ -67,6 +67,8 @@ pub struct World {
     histories: Histories,
     /// The deployments of Redis that only exporters tell of.
     exported: BTreeMap<Subject, Exported>,
+    /// When their exporters were heard last.
+    last_words: LastWords,
     /// What left while a reading was named, to be told with it.
     gone: Vec<Subject>,
     /// Who tells of each GPU.

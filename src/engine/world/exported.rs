@@ -13,9 +13,12 @@ use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
 
-/// A node whose sources neither say anything of it nor fail for this long has left: a Prometheus says nothing any more of
-/// what it does not scrape. What fails is not gone but in trouble.
+/// A node whose sources say nothing for this long, not even that they fail, has left: a Prometheus says nothing any more
+/// of what it does not scrape. What fails again and again is not gone but in trouble.
 const LEFT_AFTER: Duration = Duration::from_secs(300);
+
+/// Evaluations are a second apart. After a gap as long as this we were asleep, and what nobody listened to was no silence.
+const ASLEEP: Duration = Duration::from_secs(30);
 
 /// A node that left is known again when it is told of within this time: sources say only once what it is.
 const REMEMBERED_FOR: Duration = Duration::from_secs(86_400);
@@ -36,6 +39,34 @@ struct KnownNode {
     by: BTreeSet<Subject>,
     /// When it left, by the silence of all of these.
     left: Option<Moment>,
+}
+
+/// Who was heard last when, while anybody listened.
+#[derive(Debug, Default)]
+pub(super) struct LastWords {
+    of: BTreeMap<Subject, Moment>,
+    evaluated: Option<Moment>,
+    awake_since: Moment,
+}
+
+impl LastWords {
+    fn hear(&mut self, reading: &Reading) {
+        match self.of.get_mut(&reading.source) {
+            Some(at) => *at = reading.at,
+            None => drop(self.of.insert(reading.source.clone(), reading.at)),
+        }
+    }
+
+    fn listen(&mut self, now: Moment) {
+        if self.evaluated.is_some_and(|last| now.since(last) >= ASLEEP) {
+            self.awake_since = now;
+        }
+        self.evaluated = Some(now);
+    }
+
+    fn is_silent(&self, source: &Subject, now: Moment) -> bool {
+        self.of.get(source).is_none_or(|at| now.since(self.awake_since.max(*at)) >= LEFT_AFTER)
+    }
 }
 
 impl Exported {
@@ -130,6 +161,7 @@ impl World {
         if self.exported.is_empty() {
             return Cow::Borrowed(reading);
         }
+        self.last_words.hear(reading);
         let mut placed = Cow::Borrowed(reading);
         for (index, sample) in reading.samples.iter().enumerate() {
             if let Some(subject) = self.placed_subject(&sample.subject) {
@@ -158,20 +190,16 @@ impl World {
 
     /// Lets the nodes go whose exporters have fallen silent; returns what is gone with them.
     pub(crate) fn let_silent_nodes_go(&mut self, now: Moment) -> Vec<Subject> {
-        let sources = &self.sources;
-        let is_silent = |source: &Subject| {
-            sources.get(source).is_none_or(|state| {
-                let is_old = state.last_data.is_none_or(|at| now.since(at) >= LEFT_AFTER);
-                is_old && state.fault.is_none() && state.late_since.is_none()
-            })
-        };
+        self.last_words.listen(now);
+        let last_words = &self.last_words;
         let tells_of_nodes =
             |source: &&Subject| source.kind() == Kind::Redis || self.elsewhere.get(*source) == Some(&true);
         let (mut changed, mut silent) = (vec![], vec![]);
         for (cluster, exported) in &mut self.exported {
             exported.nodes.retain(|_, known| known.left.is_none_or(|at| now.since(at) < REMEMBERED_FOR));
             let here = exported.nodes.values_mut().filter(|known| known.left.is_none());
-            for known in here.filter(|known| known.by.iter().all(is_silent)) {
+            for known in here.filter(|known| known.by.iter().all(|source| last_words.is_silent(source, now)))
+            {
                 known.left = Some(now);
                 silent.extend(known.by.iter().filter(tells_of_nodes).cloned());
                 changed.push(cluster.clone());
@@ -179,6 +207,7 @@ impl World {
         }
         for source in &silent {
             self.sources.remove(source);
+            self.last_words.of.remove(source);
         }
         changed.dedup();
         changed.iter().for_each(|cluster| self.reshape(cluster));
@@ -190,6 +219,7 @@ impl World {
         let all = self.exported.iter_mut();
         let changed: Vec<Subject> =
             all.filter_map(|(cluster, known)| known.without(source).then(|| cluster.clone())).collect();
+        self.last_words.of.remove(source);
         changed.iter().for_each(|cluster| self.reshape(cluster));
     }
 
@@ -312,9 +342,7 @@ mod tests {
         };
         for second in 1..=310 {
             engine.take(&numbers(second, "a:6379"));
-            let mut failing = Reading::new(told("b:6379", None).node, Moment(second * 1_000));
-            failing.faults.push(Fault { kind: FaultKind::Unreachable, message: "refused".into() });
-            engine.take(&Input::Reading(failing));
+            engine.take(&fails("b:6379", second));
             engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
             let known = nodes(&engine);
             assert!(known.contains(&"redis/f#1@b:6379".to_owned()), "{known:?}");
@@ -328,6 +356,43 @@ mod tests {
         engine.take(&numbers(311, "c:6379"));
         engine.take(&Input::Tick(Moment(311_250)));
         assert!(nodes(&engine).contains(&gone.to_string()));
+    }
+
+    fn fails(address: &str, second: i64) -> Input {
+        let mut failing = Reading::new(told(address, None).node, Moment(second * 1_000));
+        failing.faults.push(Fault { kind: FaultKind::Unreachable, message: "refused".into() });
+        Input::Reading(failing)
+    }
+
+    #[test]
+    fn a_node_whose_last_word_was_a_failure_leaves_too() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        engine.take(&page("a:6379", None, 0));
+        engine.take(&page("b:6379", None, 0));
+        for second in 1..=310 {
+            engine.take(&page("a:6379", None, second));
+            if second <= 5 {
+                engine.take(&fails("b:6379", second));
+            }
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+            assert_eq!(nodes(&engine).len(), if second < 305 { 2 } else { 1 }, "second {second}");
+        }
+    }
+
+    #[test]
+    fn nobody_leaves_while_nobody_listens() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let tick = |engine: &mut Engine, second: i64| engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        engine.take(&page("a:6379", None, 0));
+        tick(&mut engine, 0);
+        // The lid was closed for an hour.
+        for second in [3_600, 3_601] {
+            tick(&mut engine, second);
+            assert_eq!(nodes(&engine).len(), 1, "second {second}");
+        }
+        engine.take(&page("a:6379", None, 3_602));
+        tick(&mut engine, 3_602);
+        assert_eq!(nodes(&engine).len(), 1);
     }
 
     #[test]
