@@ -5,8 +5,16 @@ use crate::baseline::Baseline;
 use crate::metric::{
     Metric, REDIS_COMMANDS, REDIS_HITS, REDIS_MISSES, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, TOLD_OF_THE_WHOLE,
 };
+use crate::report::BaselineFrom;
 use crate::store::Seen;
 use crate::subject::Subject;
+
+/// Who tells a total.
+#[derive(Clone, Copy)]
+enum Teller {
+    Whole,
+    Parts,
+}
 
 impl Scene<'_> {
     /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
@@ -24,9 +32,14 @@ impl Scene<'_> {
         if !TOLD_OF_THE_WHOLE.contains(&metric) {
             return self.over_parts(subject, of);
         }
+        self.teller(subject, of).map(|(_, total)| total)
+    }
+
+    /// Who tells most of something that is told of parts and of the whole, and how much.
+    fn teller(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<(Teller, Seen)> {
         let parts = self.over_parts(subject, |part| if part == subject { None } else { of(part) });
         let whole = of(subject).filter(|whole| parts.is_none_or(|parts| whole.value > parts.value));
-        whole.or(parts)
+        whole.map(|whole| (Teller::Whole, whole)).or(parts.map(|parts| (Teller::Parts, parts)))
     }
 
     /// Successful look-ups of keys by everybody but Headwater, whose scans would make a bad hit ratio look good.
@@ -55,11 +68,23 @@ impl Scene<'_> {
         self.over_parts(subject, others)
     }
 
-    /// The sum of the lifetime rates of `subject`'s parts; `None` unless every part with the metric has one.
+    /// What is usual for [`Self::total`]: as declared or told of the whole, else the sum of what is usual for `subject`'s
+    /// parts, `None` unless every part with the metric has a baseline. What is usual is asked of whoever tells the present
+    /// total: a gateway that also counts what it refuses is no measure of what instances answer.
     pub fn total_baseline(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
-        if let Some(own) = self.baseline(subject, metric, None) {
-            return Some(own);
+        let own = self.baseline(subject, metric, None);
+        if own.is_some_and(|own| own.from == BaselineFrom::Declared) {
+            return own;
         }
+        let now = || self.teller(subject, |part| self.present(part, metric));
+        match TOLD_OF_THE_WHOLE.contains(&metric).then(now).flatten() {
+            Some((Teller::Whole, _)) => own,
+            Some((Teller::Parts, _)) => self.baseline_of_all_parts(subject, metric),
+            None => own.or_else(|| self.baseline_of_all_parts(subject, metric)),
+        }
+    }
+
+    fn baseline_of_all_parts(&self, subject: &Subject, metric: Metric) -> Option<Baseline> {
         let mut sum: Option<Baseline> = None;
         for (part, _) in self.world.parts(subject).filter(|(part, _)| *part != subject) {
             if self.store.points(part, metric, None).is_none() {
