@@ -19,13 +19,19 @@ const OUT: f64 = 0.1;
 /// The share of it from which one is in again.
 const IN: f64 = 0.3;
 
+/// How long before its first sight an instance that was out then may have been started, for its return to be the end of
+/// that start: large models take minutes to load.
+const LOADS_FOR: Duration = Duration::from_secs(600);
+
 /// The comings and goings of one upstream: an instance, or a pool of them.
 pub(super) struct Course {
     /// Who tells of it, and under which name.
     pub(super) told: Told,
     /// Whether it is a single instance.
     pub(super) is_one: bool,
-    /// How many were out when it was first seen.
+    /// When it was first seen.
+    pub(super) seen_from: Moment,
+    /// How many were out then.
     pub(super) out_at_first: f64,
     /// When how many left, or, below zero, came back.
     pub(super) steps: Vec<(Moment, f64)>,
@@ -44,14 +50,15 @@ impl Course {
 
     /// How often somebody went both ways: of one instance every second move, whichever was seen first, but not those of
     /// an absence in which it was started anew; of a pool as many as left and came back after those that were out at
-    /// first. A start counts from `slack` before the leaving, which is seen later than it happens.
+    /// first. A start counts from `slack` before the leaving, which is seen later than it happens; of who was out at first, from
+    /// as long before as a model may load.
     pub(super) fn trips(&self, starts: &[Moment], slack: Duration) -> f64 {
         if !self.is_one {
             return self.left().min((self.back() - self.out_at_first).max(0.0));
         }
         let is_restart = |from: Option<Moment>, to: Option<Moment>| {
-            let is_after = |start: &Moment| from.is_none_or(|from| *start + slack >= from);
-            starts.iter().any(|start| is_after(start) && to.is_none_or(|to| *start <= to))
+            let earliest = from.map_or(self.seen_from - LOADS_FOR, |from| from - slack);
+            starts.iter().any(|start| *start >= earliest && to.is_none_or(|to| *start <= to))
         };
         let (mut moves, mut left) = (0_u32, None);
         for (at, gone) in &self.steps {
@@ -94,6 +101,7 @@ pub(super) fn course(
         points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0).collect()
     };
     let first = points.first().map_or(0.0, |seen| seen.value);
+    let seen_from = points.first().map_or(from, |seen| seen.at);
     let (out_at_first, steps) = match sign.tells {
         Tells::Out => (first, level(1.0)),
         // Of members that get requests nobody knows how many there should be.
@@ -101,7 +109,7 @@ pub(super) fn course(
         Tells::Leavings => (0.0, leavings(&points, is_one)),
         Tells::Requests => (0.0, absences(&points, usual.unwrap_or_default())),
     };
-    Course { told, is_one, out_at_first, steps }
+    Course { told, is_one, seen_from, out_at_first, steps }
 }
 
 /// The leavings behind a rate; of one instance with a return before each but the first, at an unknown moment.
@@ -166,4 +174,24 @@ pub(super) fn at(points: &[Seen], moment: Moment) -> Option<&Seen> {
 fn is_address(name: &str) -> bool {
     let is_url = name.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty());
     is_url || name.parse::<SocketAddr>().is_ok() || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_return_is_the_end_of_a_start_only_where_that_was_not_long_ago() {
+        let course = Course {
+            told: Told { by: "gateway/edge".parse().unwrap(), part: None },
+            is_one: true,
+            seen_from: Moment(0),
+            out_at_first: 1.0,
+            steps: vec![(Moment(4_000), -1.0), (Moment(8_000), 1.0)],
+        };
+        let trips = |started: i64| course.trips(&[Moment(started)], Duration::from_secs(2));
+        assert_eq!(trips(-7_200_000), 1.0, "it ran for hours before it was taken out");
+        assert_eq!(trips(-60_000), 0.0, "it was loading when it was first seen");
+        assert_eq!(trips(3_000), 0.0);
+    }
 }
