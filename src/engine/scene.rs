@@ -368,14 +368,18 @@ impl Scene<'_> {
 
     /// Why our own timings mean nothing at present, if they do not.
     pub fn observer_is_late(&self) -> Option<String> {
-        let observer = Subject::component(Kind::Observer, "headwater");
-        let lag = self.latest(&observer, LOOP_LAG)?;
+        let lag = self.latest(&observer(), LOOP_LAG)?;
         (lag.value > LOOP_LAG_LIMIT).then(|| {
             format!(
                 "Headwater's own loop ran {} late: its timings prove nothing",
                 crate::quantity::show(lag.value, Unit::Seconds)
             )
         })
+    }
+
+    /// By how many seconds answers may look late because our own loop was: the median of the worst of the last five seconds.
+    pub fn observer_lag(&self) -> Option<f64> {
+        self.present_median(&observer(), LOOP_LAG).map(|seen| seen.value)
     }
 
     /// What is missing where a component gives no fresh numbers.
@@ -420,4 +424,8 @@ pub fn named_evidence(
         baseline_from: baseline.map(|baseline| baseline.from),
         at: seen.at,
     }
+}
+
+fn observer() -> Subject {
+    Subject::component(Kind::Observer, "headwater")
 }

@@ -16,10 +16,11 @@ pub(super) static RULE: Rule = Rule {
     id: "slow-to-answer",
     title: "a shard takes longer to answer than its peers",
     doc: "Our own time to an INFO reply, over a connection that is already open (the median of the last five, or \
-          how long an answer has been outstanding), is at least three times the median of the other shards and at least 5 ms. A standalone server is \
+          how long an answer has been outstanding) is, without the time by which our own loop is late, at least three times the \
+          median of the other shards and at least 5 ms. A standalone server is \
           compared with its own earlier time, else with ten times the floor. It is evidence for other rules and \
           convicts nothing alone: the cause may be the server, its link, or the way from here. If our own loop \
-          is late, or all shards slow down together, the observer or the network between is the suspect and the \
+          is more than 50 ms late, or all shards slow down together, the observer or the network between is the suspect and the \
           rule answers Unknown.",
     next: "look at what the shard is short of: CPU, link, or a long command",
     watches: Watches::Shards,
@@ -69,6 +70,8 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             None => (None, floor * 10.0),
         },
     };
+    // An answer that waits for us is no fault of who gave it.
+    let limit = limit + scene.observer_lag().unwrap_or(0.0);
     if own.value >= limit {
         let than = compared.map_or(String::new(), |healthy| {
             let who = if healthy.from == BaselineFrom::Peers { "its peers" } else { "usually" };
