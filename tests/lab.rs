@@ -222,6 +222,9 @@ fn headwater() -> Command {
     command
 }
 
+/// Who does the work of a storm, whatever began it.
+const STORMS: &[&str] = &["retry-storm", "failover-storm"];
+
 /// What differs between a diagnosis and what the scenario expects.
 fn judge(output: &Output, scenario: &Scenario, hot: &HotKeys, was_there: bool) -> Vec<String> {
     let expected: &Expected = &scenario.expected;
@@ -255,6 +258,10 @@ fn judge(output: &Output, scenario: &Scenario, hot: &HotKeys, was_there: bool) -
             let guilty = array(&report["suspects"])
                 .filter(|suspect| suspect["verdict"] == "guilty" && !has_passed(suspect));
             wrong.extend(guilty.map(|suspect| format!("{suspect} is guilty of nothing")));
+            // Where nobody tries again too often, nobody is even suspected of it.
+            let storms = array(&report["suspects"])
+                .filter(|suspect| expected.passes.is_empty() && STORMS.contains(&text(&suspect["rule"])));
+            wrong.extend(storms.map(|suspect| format!("{suspect} is no storm")));
         }
     }
     let accused = expected.first.map(|_| text(&first["subject"])).unwrap_or_default();

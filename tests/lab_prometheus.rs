@@ -1,18 +1,25 @@
 //! Diagnoses of a lab of which Headwater sees only what a real Prometheus has scraped: no page and no Redis is asked
 //! directly. The same first suspect as with sources of its own, early and late.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headwater::lab::scenario::{Scenario, Variant};
+use headwater::lab::scenario::{Fault, Scenario, Variant};
 use headwater::lab::{self, HotKeys, Lab, LabOptions};
 use headwater_test_support::Running;
 use serde_json::Value;
 
-/// How long after the fault the second triage begins.
+/// When a fault comes whose moment is settled before everything is scraped.
+const WITH_ITS_HOUR: Duration = Duration::from_secs(30);
+
+/// How long the first triage looks, beside the time until the fault is felt.
+const LOOKED_AT: Duration = Duration::from_secs(28);
+
+/// How long after the fault is felt the second triage begins.
 const INTO_THE_INCIDENT: Duration = Duration::from_secs(20);
 
 /// How long Prometheus and the exporter may take to start.
@@ -32,9 +39,10 @@ impl Watched {
         });
         let own = lab.config_toml();
         let mut jobs = "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\nscrape_configs:\n".to_owned();
-        let mut components = vec![];
         let mut pages = own.lines().filter_map(|line| line.strip_prefix("component = "));
         let urls = own.lines().filter_map(|line| line.strip_prefix("url = "));
+        // A component may have several instances, and so several pages.
+        let mut places: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
         for url in urls {
             let component = pages.next().expect("each page has a component").trim_matches('"');
             let (place, path) = url
@@ -42,10 +50,14 @@ impl Watched {
                 .strip_prefix("http://")
                 .and_then(|url| url.split_once('/'))
                 .expect("pages have a path");
-            let job = component.replace('/', "-");
+            places.entry((component, path)).or_default().push(format!("'{place}'"));
+        }
+        let mut components = vec![];
+        for ((component, path), places) in places {
+            let (job, targets) = (component.replace('/', "-"), places.join(", "));
             let _ = writeln!(
                 jobs,
-                "- job_name: {job}\n  metrics_path: /{path}\n  static_configs:\n  - targets: ['{place}']"
+                "- job_name: {job}\n  metrics_path: /{path}\n  static_configs:\n  - targets: [{targets}]"
             );
             components.push(format!("\"{component}\" = {{ job = \"{job}\" }}"));
         }
@@ -125,21 +137,27 @@ fn headwater(arguments: &[&str]) -> std::process::Output {
 
 /// The diagnoses of a triage that began before the fault and of one that began well after it, each with when that was,
 /// and where the lab's hot keys are.
-async fn diagnoses(name: &str) -> (Vec<(&'static str, Diagnosis)>, HotKeys) {
-    let scenario = Scenario::find(name, Variant::Plain).expect("the scenario is in the table");
-    // The fault comes when everything is scraped.
-    let options = LabOptions { at: Duration::from_secs(600), ..LabOptions::new(scenario) };
+async fn diagnoses(scenario: &'static Scenario) -> (Vec<(&'static str, Diagnosis)>, HotKeys) {
+    // The fault comes when everything is scraped; keys have their expiry from when they are written.
+    let has_its_hour = matches!(scenario.fault, Fault::ExpiryHerd { .. });
+    let at = if has_its_hour { WITH_ITS_HOUR } else { Duration::from_secs(600) };
+    let options = LabOptions { at, ..LabOptions::new(scenario) };
     let lab = lab::start(options).await.expect("the lab starts");
     let folder = tempfile::tempdir().expect("a folder can be made");
     let watched = Arc::new(Watched::start(&lab, folder.path()));
     let waiting = Arc::clone(&watched);
     tokio::task::spawn_blocking(move || waiting.wait()).await.expect("everything is scraped");
     let early = Arc::clone(&watched);
-    let early = tokio::task::spawn_blocking(move || early.triage("28s"));
-    lab.inject_now();
+    let felt_after = scenario.felt_after();
+    let until_then = if has_its_hour { WITH_ITS_HOUR } else { Duration::ZERO };
+    let length = format!("{}s", (until_then + felt_after + LOOKED_AT).as_secs());
+    let early = tokio::task::spawn_blocking(move || early.triage(&length));
+    if !has_its_hour {
+        lab.inject_now();
+    }
     let injection = lab.injected().await.expect("the fault is injected");
     // The condition waited for is the fault's age itself.
-    tokio::time::sleep_until((injection.at + INTO_THE_INCIDENT).into()).await;
+    tokio::time::sleep_until((injection.at + felt_after + INTO_THE_INCIDENT).into()).await;
     let late = tokio::task::spawn_blocking(move || watched.triage("8s")).await;
     let all = [("before", early.await), ("20 s after", late)];
     let hot = lab.hot_keys();
@@ -147,9 +165,54 @@ async fn diagnoses(name: &str) -> (Vec<(&'static str, Diagnosis)>, HotKeys) {
     (all.into_iter().map(|(when, said)| (when, said.expect("the triage runs"))).collect(), hot)
 }
 
+fn scenario(name: &str, variant: Variant) -> &'static Scenario {
+    Scenario::find(name, variant).expect("the scenario is in the table")
+}
+
+/// Whom the scenario accuses is found guilty as by sources of its own. A shard has its number from the order in which the
+/// exporter's nodes were heard of, so that it is known by its address.
+async fn the_same_is_accused(scenario: &'static Scenario) {
+    let expected = scenario.expected.first.expect("it accuses somebody");
+    let (diagnoses, hot) = diagnoses(scenario).await;
+    for (when, Diagnosis { code, report, text }) in diagnoses {
+        let first = &report["suspects"][0];
+        let subject = first["subject"].as_str().unwrap_or_default();
+        match expected.subject.strip_suffix("DRAWN") {
+            Some(cluster) => {
+                assert!(subject.starts_with(cluster), "{when}: {text}");
+                assert!(
+                    text.contains(&format!("{subject} ({})", hot.address)),
+                    "{when}, {}: {text}",
+                    hot.address
+                );
+            }
+            None => assert_eq!(subject, expected.subject, "{when}: {text}"),
+        }
+        assert_eq!(first["rule"], expected.rule, "{when}: {text}");
+        assert_eq!(first["role"], serde_json::to_value(expected.role).expect("a word"), "{when}: {text}");
+        assert_eq!((code, &first["verdict"]), (Some(1), &Value::from("guilty")), "{when}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_retry_at_once_are_found() {
+    the_same_is_accused(scenario("retry-storm", Variant::Plain)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_takes_the_slow_out_is_found() {
+    the_same_is_accused(scenario("failover-storm", Variant::Plain)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_expire_together_are_found() {
+    the_same_is_accused(scenario("expiry-herd", Variant::Answers)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_services_own_code_is_found_slow() {
-    for (when, Diagnosis { code, report, text }) in diagnoses("slow-ranker").await.0 {
+    for (when, Diagnosis { code, report, text }) in diagnoses(scenario("slow-ranker", Variant::Plain)).await.0
+    {
         let first = &report["suspects"][0];
         assert_eq!(first["subject"], "service/ranker", "{when}: {text}");
         assert_eq!(first["rule"], "self-slow", "{when}: {text}");
@@ -164,7 +227,7 @@ async fn the_services_own_code_is_found_slow() {
 /// link's size nor a key.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hot_shard_is_named_as_far_as_an_exporter_can_tell() {
-    let (diagnoses, hot) = diagnoses("hot-shard").await;
+    let (diagnoses, hot) = diagnoses(scenario("hot-shard", Variant::Plain)).await;
     for (when, Diagnosis { report, text, .. }) in diagnoses {
         let first = &report["suspects"][0];
         let subject = first["subject"].as_str().unwrap_or_default();
