@@ -55,6 +55,14 @@ static COLUMNS: &[Column<Line>] = &[
         Cell::number(line.done)
     }),
     number("running", Unit::Count, "requests in a batch", 8, 2, |line| Cell::number(line.running)),
+    number(
+        "batch",
+        Unit::Count,
+        "requests in a batch: the mean of the last ten seconds' batches",
+        7,
+        3,
+        |line| Cell::number(line.batch),
+    ),
     number("fill", Unit::Ratio, "requests in a batch over what it may hold", 7, 1, |line| {
         Cell::number(line.fill)
     }),

@@ -7,7 +7,7 @@ use headwater_engine::store::Trace;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::row::{Line, busiest_gpu, served_by};
+use super::row::{Line, served_by};
 use crate::curves::{self, Cells, Curve};
 use crate::panel::View;
 
@@ -33,8 +33,8 @@ pub(super) fn draw(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer)
         let each = waiting.into_iter().zip(done);
         each.map(|(waiting, done)| Some(waiting? / done.filter(|done| *done > 0.0)?)).collect()
     });
-    let gpu = busiest_gpu(snapshot, &row.subject);
-    let gpu = gpu.and_then(|gpu| worst(snapshot.history.trace(&gpu, GPU_UTILIZATION, None)));
+    let gpu = snapshot.busiest_accelerator(&row.subject);
+    let gpu = gpu.and_then(|(gpu, _)| worst(snapshot.history.trace(&gpu, GPU_UTILIZATION, None)));
     let rows: [(&str, Unit, Option<f64>, Option<Cells>); ROWS as usize] = [
         ("waiting", Unit::Count, None, waiting),
         ("wait", Unit::Seconds, None, wait),

@@ -1,7 +1,7 @@
 //! One queue, or one instance of it, in a row.
 
 use headwater_engine::metric::{
-    BATCH_MAX, GPU_UTILIZATION, KV_USAGE, Metric, PREEMPTIONS, QUEUE_REJECTED, QUEUE_RUNNING, QUEUE_WAITING,
+    BATCH_MAX, KV_USAGE, Metric, PREEMPTIONS, QUEUE_REJECTED, QUEUE_RUNNING, QUEUE_WAITING,
     QUEUE_WAITING_WHY, REQUESTS, Unit,
 };
 use headwater_engine::quantity::show;
@@ -24,6 +24,8 @@ pub(super) struct Line {
     pub(super) wait_s: Option<f64>,
     pub(super) done: Option<f64>,
     pub(super) running: Option<f64>,
+    /// Requests in a batch, the mean of the last ones.
+    pub(super) batch: Option<f64>,
     pub(super) fill: Option<f64>,
     pub(super) kv: Option<f64>,
     pub(super) pushed: Option<f64>,
@@ -49,6 +51,7 @@ impl Line {
             ("wait", self.wait_s, Unit::Seconds),
             ("done", self.done, Unit::PerSecond),
             ("running", self.running, Unit::Count),
+            ("mean batch", self.batch, Unit::Count),
             ("fill", self.fill, Unit::Ratio),
             ("gpu", self.gpu, Unit::Ratio),
         ];
@@ -88,6 +91,7 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
     let waiting = of(QUEUE_WAITING);
     let done = snapshot.present(&served_by(queue), REQUESTS, None).map(|seen| seen.value);
     let running = of(QUEUE_RUNNING);
+    let batch = snapshot.mean_batch(queue).map(|seen| seen.value);
     let most = of(BATCH_MAX).filter(|most| *most > 0.0);
     let (verdict, reason) = verdict(snapshot, queue);
     Line {
@@ -99,12 +103,12 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
         wait_s: waiting.zip(done).map(|(waiting, done)| waiting / done.max(LEAST_DONE)),
         done,
         running,
-        fill: running.zip(most).map(|(running, most)| running / most),
+        batch,
+        fill: batch.or(running).zip(most).map(|(held, most)| held / most),
         kv: of(KV_USAGE),
         pushed: of(PREEMPTIONS),
         refused: of(QUEUE_REJECTED),
-        gpu: busiest_gpu(snapshot, queue)
-            .and_then(|gpu| snapshot.present(&gpu, GPU_UTILIZATION, None).map(|seen| seen.value)),
+        gpu: snapshot.busiest_accelerator(queue).and_then(|(_, seen)| seen).map(|seen| seen.value),
         reasons: reasons(snapshot, queue),
     }
 }
@@ -113,19 +117,6 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
 pub(super) fn served_by(queue: &Subject) -> Subject {
     let service = Subject::component(Kind::Service, queue.name());
     queue.address().map_or(service.clone(), |address| service.instance(address))
-}
-
-/// The GPU behind a queue that is busiest at present: that of its instance where it has one.
-pub(super) fn busiest_gpu(snapshot: &Snapshot, queue: &Subject) -> Option<Subject> {
-    let all = Subject::component(Kind::Gpu, queue.name());
-    let own = queue.address().map(|address| all.instance(address));
-    let has = |gpu: &Subject| snapshot.history.trace(gpu, GPU_UTILIZATION, None).is_some();
-    own.filter(|own| has(own)).or_else(|| {
-        let busy =
-            |gpu: &Subject| snapshot.present(gpu, GPU_UTILIZATION, None).map_or(-1.0, |seen| seen.value);
-        let parts = snapshot.history.parts(&all).filter(|part| has(part));
-        parts.max_by(|one, other| busy(one).total_cmp(&busy(other))).cloned()
-    })
 }
 
 /// The verdict on an instance: its own, else that of its queue.

@@ -1,4 +1,5 @@
-use headwater_engine::metric::{BATCH_MAX, GPU_UTILIZATION, KV_USAGE, QUEUE_WAITING_WHY};
+use headwater_engine::histogram::Histogram;
+use headwater_engine::metric::{BATCH_MAX, BATCH_SIZE, GPU_UTILIZATION, KV_USAGE, QUEUE_WAITING_WHY};
 use headwater_engine::reading::{Input, Reading, Sample, Value};
 use headwater_widgets::Glyphs;
 
@@ -13,23 +14,35 @@ fn shown(snapshot: &headwater_engine::Snapshot, width: u16, height: u16) -> Stri
 
 /// A deployment whose queue also tells of batches, the KV cache and why requests wait.
 fn told() -> std::sync::Arc<headwater_engine::Snapshot> {
-    let mut world = World::new();
+    let is_gpu = |subject: &Subject| subject.kind() == headwater_engine::Kind::Gpu;
+    let mut world = World::with(|settings| settings.components.retain(|one| !is_gpu(&one.subject)));
     world.run(30);
     let queue =
         world.snapshot().history.subjects().find(|it| it.kind() == headwater_engine::Kind::Queue).cloned();
     let queue = queue.expect("the example has a queue");
-    let mut reading = Reading::new(subject("service/extra@10.1.0.9:1"), world.now());
-    reading.sample(&queue, BATCH_MAX, Value::Gauge(64.0));
-    reading.sample(&queue, KV_USAGE, Value::Gauge(0.97));
-    let gpu = Subject::component(headwater_engine::Kind::Gpu, queue.name());
-    reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.41));
-    reading.samples.push(Sample {
-        subject: queue,
-        metric: QUEUE_WAITING_WHY.into(),
-        part: Some("capacity".into()),
-        value: Value::Gauge(3.0),
-    });
-    world.take(&Input::Reading(reading));
+    // Ten batches of four requests each between two scrapes.
+    for batches in [10.0, 20.0] {
+        world.run(1);
+        let mut reading = Reading::new(subject("service/extra@10.1.0.9:1"), world.now());
+        reading.sample(&queue, BATCH_MAX, Value::Gauge(64.0));
+        reading.sample(&queue, KV_USAGE, Value::Gauge(0.97));
+        let sizes = Histogram {
+            bounds: [4.0].into(),
+            counts: [batches].into(),
+            count: batches,
+            sum: Some(batches * 4.0),
+        };
+        reading.sample(&queue, BATCH_SIZE, Value::Histogram(std::sync::Arc::new(sizes)));
+        // Of a machine, as every source names it: the only one there is, so it is the one behind the queue.
+        reading.sample(&subject("gpu/box:0"), GPU_UTILIZATION, Value::Gauge(0.41));
+        reading.samples.push(Sample {
+            subject: queue.clone(),
+            metric: QUEUE_WAITING_WHY.into(),
+            part: Some("capacity".into()),
+            value: Value::Gauge(3.0),
+        });
+        world.take(&Input::Reading(reading));
+    }
     world.take(&Input::Tick(world.now()));
     world.snapshot()
 }
@@ -37,11 +50,20 @@ fn told() -> std::sync::Arc<headwater_engine::Snapshot> {
 #[test]
 fn each_instance_has_its_wait_and_its_curves() {
     let screen = shown(&told(), 120, 20);
-    for words in
-        ["Queues", "waiting", "wait", "97 %", "41 %", "waiting for capacity (3)", "over time", "GPU busy"]
-    {
+    for words in [
+        "Queues",
+        "waiting",
+        "wait",
+        "97 %",
+        "41 %",
+        "6.2 %",
+        "waiting for capacity (3)",
+        "over time",
+        "GPU busy",
+    ] {
         assert!(screen.contains(words), "no '{words}' in\n{screen}");
     }
+    assert!(!screen.contains("GPU busy  ? no source"), "{screen}");
 }
 
 #[test]

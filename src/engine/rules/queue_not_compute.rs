@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
     id: ID,
     title: "requests wait in the queue though compute is not the limit",
     doc: "Waiting requests over the completion rate, the time a new request will wait (Little's law), is at \
-          least half the latency objective and rising, while the accelerator is not busy. Of several instances one \
+          least half the latency objective and no shorter than ten intervals ago, while the accelerator is not busy. Of several instances one \
           that waits far longer than all together is the one that is told. Without a source for \
           the accelerator the two cannot be told apart: compute-bound stays as a rival and the confidence at \
           medium.",

@@ -9,6 +9,7 @@ use crate::metric::{
     Unit,
 };
 use crate::quantity::{show, times};
+use crate::queues::{self, BATCH_SPAN};
 use crate::report::Evidence;
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -27,9 +28,6 @@ const SELDOM_SPAN: Duration = Duration::from_secs(60);
 
 /// The share of its former length from which a queue counts as no shorter.
 const NO_SHORTER: f64 = 0.9;
-
-/// The span over which the size of batches is averaged.
-const BATCH_SPAN: Duration = Duration::from_secs(10);
 
 /// The threshold of what may be spent waiting, for rules that judge a wait by it.
 pub(super) const WAIT: Threshold = Threshold {
@@ -169,36 +167,18 @@ pub(super) fn before(scene: &Scene<'_>, subject: &Subject, metric: Metric, now: 
     })
 }
 
-/// The accelerators behind a queue: those that it or its service is known to call, and the one of its name.
+/// The accelerators behind a queue.
 pub(super) fn accelerators(scene: &Scene<'_>, queue: &Subject) -> BTreeSet<Subject> {
-    let component = queue.component_of();
-    let service = Subject::component(Kind::Service, queue.name());
-    let called = [&component, &service].into_iter().flat_map(|caller| scene.graph.callees(caller));
-    let called = called.filter(|callee| callee.kind() == Kind::Gpu).cloned();
-    called.chain([Subject::component(Kind::Gpu, queue.name())]).collect()
+    queues::accelerators(scene.graph, queue)
 }
 
-/// The busiest accelerator behind a queue, or behind one instance of it where some are known to be of its machine. A GPU
-/// of a machine, `gpu/HOST:INDEX`, is one where the queue or its service is known to call it.
+/// How busy the busiest accelerator behind a queue is at present.
 pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
     let gpus = accelerators(scene, queue);
-    let seen: Vec<(&Subject, Seen)> = gpus
-        .iter()
-        .flat_map(|gpu| scene.world.parts(gpu))
-        .filter_map(|(part, _)| Some((part, scene.present(part, GPU_UTILIZATION)?)))
-        .collect();
-    let is_near = |gpu: &Subject| {
-        let host = |address: &str| address.rsplit_once(':').map(|(host, _)| host.to_owned());
-        queue.address().is_some_and(|address| match gpu.address() {
-            Some(own) => own == address,
-            None => host(gpu.name()).is_some_and(|own| host(address) == Some(own)),
-        })
-    };
-    let busiest = |near: bool| {
-        let those = seen.iter().filter(|(gpu, _)| !near || is_near(gpu)).map(|(_, seen)| *seen);
-        those.max_by(|one, other| one.value.total_cmp(&other.value))
-    };
-    busiest(true).or_else(|| busiest(false))
+    let parts = gpus.iter().flat_map(|gpu| scene.world.parts(gpu));
+    let seen =
+        parts.filter_map(|(part, _)| Some((part.clone(), Some(scene.present(part, GPU_UTILIZATION)?))));
+    queues::busiest(queue, seen.collect()).and_then(|(_, seen)| seen)
 }
 
 /// How full batches are.
