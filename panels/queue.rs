@@ -46,7 +46,7 @@ static COLUMNS: &[Column<Line>] = &[
     number(
         "wait",
         Unit::Seconds,
-        "how long a new request will wait: waiting requests over the rate of completion",
+        "how long a new request will wait: waiting requests over the rate of completion without the refused",
         8,
         0,
         |line| Cell::number(line.wait_s),
@@ -60,7 +60,7 @@ static COLUMNS: &[Column<Line>] = &[
         Unit::Count,
         "requests in a batch: the mean of the last ten seconds' batches",
         7,
-        3,
+        4,
         |line| Cell::number(line.batch),
     ),
     number("fill", Unit::Ratio, "requests in a batch over what it may hold", 7, 1, |line| {

@@ -27,6 +27,8 @@ const SUSPECTED: Standing =
     Standing { glyph: "!", words: "suspected", label: "SUSPECT", role: ColorRole::Suspect };
 const BLIND: Standing =
     Standing { glyph: "?", words: "not everything seen", label: "BLIND", role: ColorRole::Unknown };
+const SUFFERING: Standing =
+    Standing { glyph: "!", words: "callers suffer", label: "SYMPTOM", role: ColorRole::Suspect };
 const CALM: Standing =
     Standing { glyph: "o", words: "nothing guilty", label: "CALM", role: ColorRole::Innocent };
 
@@ -42,6 +44,8 @@ pub(crate) fn standing(snapshot: &Snapshot) -> Standing {
         Conclusion::Blind => BLIND,
         // The report may be clear, and yet something is out of sight at this moment.
         Conclusion::Clear if snapshot.has_faulty_target() => BLIND,
+        // The first seconds of an incident, or one whose cause nobody sees.
+        Conclusion::Clear if snapshot.callers_suffer() => SUFFERING,
         Conclusion::Clear => CALM,
     }
 }
@@ -68,6 +72,12 @@ mod tests {
         assert_eq!(standing(&partly), BLIND);
         let said = headline_of(&partly);
         assert!(said.contains("not everything could be seen: 1 of 5 sources is in trouble"), "{said}");
+        let mut rules = calm.rules.to_vec();
+        let felt = rules.iter_mut().find(|state| state.rule == "latency-shift").unwrap();
+        felt.state = "firing";
+        let suffering = Snapshot { rules: rules.into(), ..(*calm).clone() };
+        assert_eq!(standing(&suffering), SUFFERING);
+        assert_eq!(headline_of(&suffering), "callers suffer, and nobody is found guilty of it");
         assert_eq!(standing(&World::after(Trouble::Refused, 10)), SILENT);
         let incident = World::after(Trouble::FullLink, 60);
         assert_eq!(standing(&incident), INCIDENT);

@@ -12,7 +12,7 @@ use headwater_engine::{Kind, Snapshot, Subject};
 use crate::table::Row;
 
 /// Requests a second below which a wait would be longer than anybody measured.
-const LEAST_DONE: f64 = 0.1;
+pub(super) const LEAST_DONE: f64 = 0.1;
 
 /// One row.
 pub(super) struct Line {
@@ -90,6 +90,7 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
     let of = |metric: Metric| snapshot.present(queue, metric, None).map(|seen| seen.value);
     let waiting = of(QUEUE_WAITING);
     let done = snapshot.present(&served_by(queue), REQUESTS, None).map(|seen| seen.value);
+    let refused = of(QUEUE_REJECTED);
     let running = of(QUEUE_RUNNING);
     let batch = snapshot.mean_batch(queue).map(|seen| seen.value);
     let most = of(BATCH_MAX).filter(|most| *most > 0.0);
@@ -100,14 +101,17 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
         verdict,
         reason,
         waiting,
-        wait_s: waiting.zip(done).map(|(waiting, done)| waiting / done.max(LEAST_DONE)),
+        // Who was refused at the door never stood in the queue.
+        wait_s: waiting
+            .zip(done)
+            .map(|(waiting, done)| waiting / (done - refused.unwrap_or(0.0)).max(LEAST_DONE)),
         done,
         running,
         batch,
         fill: batch.or(running).zip(most).map(|(held, most)| held / most),
         kv: of(KV_USAGE),
         pushed: of(PREEMPTIONS),
-        refused: of(QUEUE_REJECTED),
+        refused,
         gpu: snapshot.busiest_accelerator(queue).and_then(|(_, seen)| seen).map(|seen| seen.value),
         reasons: reasons(snapshot, queue),
     }

@@ -11,6 +11,8 @@ use headwater_engine::metric::Unit;
 use headwater_engine::quantity;
 use headwater_engine::reading::FaultKind;
 use headwater_engine::report::{Conclusion, Verdict};
+use headwater_engine::rules::{Nature, by_id};
+use headwater_engine::snapshot::RuleState;
 use headwater_engine::{Kind, Moment, Snapshot, Subject};
 
 use super::hot_search::Permit;
@@ -21,6 +23,9 @@ use searches::Searches;
 
 /// How long a scan of a guilty shard may go on after the pass should have ended.
 const SCAN_GRACE: Duration = Duration::from_secs(5);
+
+/// How long a pass goes on after its end while a rule is about to be sure: no longer than any needs.
+const STIRRING_GRACE: Duration = Duration::from_secs(3);
 
 /// A tick this much before the end is the last one: ticks fall a little later than the second they stand for.
 const SLACK: Duration = Duration::from_millis(100);
@@ -56,6 +61,7 @@ pub async fn triage(
         searches: Searches::new(options.search),
         progress: ScanProgress::default(),
         waits_for_scan: false,
+        waits_for_rules: false,
     };
     let mut interrupted = std::pin::pin!(interrupted);
     let mut last = None;
@@ -96,6 +102,7 @@ struct Pass<'a> {
     searches: Searches,
     progress: ScanProgress,
     waits_for_scan: bool,
+    waits_for_rules: bool,
 }
 
 impl Pass<'_> {
@@ -150,6 +157,17 @@ impl Pass<'_> {
         if now < self.end {
             return false;
         }
+        if now < self.end + STIRRING_GRACE && is_unsettled(snapshot) {
+            if !self.waits_for_rules {
+                self.waits_for_rules = true;
+                let _ = writeln!(
+                    progress,
+                    "something is about to be found: waiting up to {} s for it",
+                    STIRRING_GRACE.as_secs()
+                );
+            }
+            return false;
+        }
         let concerns = |shard: &Subject| {
             self.convicted.as_ref().is_some_and(|guilty| guilty.contains(shard) || shard.contains(guilty))
         };
@@ -185,6 +203,14 @@ impl Pass<'_> {
             scan.cancel.cancel();
         }
     }
+}
+
+/// Whether callers suffer and a rule that names a mechanism is past its limits, but not yet for long enough to be sure.
+fn is_unsettled(snapshot: &Snapshot) -> bool {
+    let stirs = |state: &&RuleState| {
+        state.state == "pending" && by_id(state.rule).is_some_and(|rule| rule.nature == Nature::Mechanism)
+    };
+    snapshot.callers_suffer() && snapshot.rules.iter().any(|state| stirs(&state))
 }
 
 /// Whether every target has refused the credentials: they are tried again seldom or never, so there is nothing to

@@ -1,12 +1,12 @@
 //! The life of findings: pending, firing, ended; kept until the symptom they may explain has ended.
 
-mod quiet;
+mod ending;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::quiet::Quiet;
+use self::ending::Quiet;
 use crate::report::Since;
 use crate::rules::{Breach, Judgement, Nature, RULES, Rule};
 use crate::snapshot::RuleState;
@@ -52,21 +52,6 @@ pub struct Finding {
     clears: Quiet,
     blind: Quiet,
     evaluated: bool,
-}
-
-impl Finding {
-    /// Whether it counts against its subject: firing now, or it fired in this window.
-    pub fn counts(&self) -> bool {
-        matches!(self.state, State::Firing | State::Ended(_))
-    }
-
-    /// When it ended.
-    pub fn until(&self) -> Option<Moment> {
-        match self.state {
-            State::Ended(at) => Some(at),
-            _ => None,
-        }
-    }
 }
 
 /// All findings: for each rule of the table, its subjects.

@@ -164,8 +164,11 @@ pub struct Suspect {
     pub verdict: Verdict,
     /// When it began.
     pub since: Since,
-    /// When it ended, if it did.
+    /// When it ended, if it was seen to end.
     pub until: Option<Moment>,
+    /// Since when nothing tells whether it goes on, if so: what is out of sight has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen_since: Option<Moment>,
     /// What, how much, against which limit, since when.
     pub sentence: String,
     /// Other explanations that are not excluded, with what would tell them apart.
@@ -176,6 +179,13 @@ pub struct Suspect {
     pub evidence: Vec<Evidence>,
     /// The keys that make it so, where a scan or a log named them.
     pub keys: Vec<KeyEvidence>,
+}
+
+impl Suspect {
+    /// Whether it is seen to go on.
+    pub fn goes_on(&self) -> bool {
+        self.until.is_none() && self.unseen_since.is_none()
+    }
 }
 
 /// A suspect's part in the story, the one to look at first first.

@@ -393,7 +393,7 @@ impl Scene<'_> {
             (None, Some(_)) if self.world.is_exported(subject) => {
                 "its exporter does not tell it, or not long enough yet".to_owned()
             }
-            (None, Some(_)) => "not enough history yet".to_owned(),
+            (None, Some(_)) => "not told, or not for long enough yet".to_owned(),
             (None, None) => "no source".to_owned(),
         }
     }

@@ -15,6 +15,7 @@ use crate::reading::{
     Target, TargetList, Topology,
 };
 use crate::report::{Note, Report};
+use crate::rules::{Nature, by_id};
 use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::store::{History, Seen};
@@ -153,6 +154,12 @@ impl Snapshot {
     /// Since when no target gives anything any more, though some did; `None` while any does.
     pub fn silent_since(&self) -> Option<Moment> {
         all_silent_since(self.sources.iter(), &self.settings, self.at)
+    }
+
+    /// Whether anything that callers feel is firing at this moment.
+    pub fn callers_suffer(&self) -> bool {
+        let is_symptom = |id: &str| by_id(id).is_some_and(|rule| rule.nature == Nature::Symptom);
+        self.rules.iter().any(|state| state.state == "firing" && is_symptom(state.rule))
     }
 
     /// Whether a target is in trouble at this moment: then nobody says that all is seen.

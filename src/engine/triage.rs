@@ -71,7 +71,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
 pub fn scans_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
     let mut wanted = BTreeSet::new();
     for suspect in &report.suspects {
-        let in_question = BIG_KEY_TROUBLES.contains(&suspect.rule.as_str()) && suspect.until.is_none();
+        let in_question = BIG_KEY_TROUBLES.contains(&suspect.rule.as_str()) && suspect.goes_on();
         if in_question
             && suspect.subject.shard_index().is_some()
             && scene.world.keyspace().scan(&suspect.subject, scene.now).is_none()

@@ -67,6 +67,10 @@ pub fn headline_of(snapshot: &Snapshot) -> String {
         Conclusion::Clear if troubled > 0 => {
             format!("{}: {}", headline(Conclusion::Blind), not_well.join(", "))
         }
+        Conclusion::Clear if snapshot.callers_suffer() => match not_well.is_empty() {
+            true => "callers suffer, and nobody is found guilty of it".to_owned(),
+            false => format!("callers suffer, and nobody is found guilty of it; {}", not_well.join(", ")),
+        },
         Conclusion::Clear if !not_well.is_empty() => format!("nothing guilty; {}", not_well.join(", ")),
         Conclusion::Blind => match untold(&snapshot.report).as_slice() {
             [] => headline(conclusion).to_owned(),

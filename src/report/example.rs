@@ -43,6 +43,7 @@ pub(crate) fn incident() -> Snapshot {
         verdict: Verdict::Guilty,
         since,
         until: None,
+        unseen_since: None,
         sentence: sentence.into(),
         rivals: vec![Rival {
             rule: "network-path".into(),

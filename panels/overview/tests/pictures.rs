@@ -73,7 +73,7 @@ fn an_incident_on_a_wide_screen() {
     callers    slow only: p99 2.9 s, objective 500 ms, 31x its healthy 95 ms (since 14:08:01)
     innocent   queue/ranker, redis/features#0 #1, service/ranker, client/load
     unknown    gpu/ranker: no source
-               client/load: latency-shift: no latency histogram: not enough history yet
+               client/load: latency-shift: no latency histogram: not told, or not for long enough yet
     next       user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a
                smaller encoding; delete it with UNLINK, never with DEL
     ─ Dependencies, upstream first ────────────────────────────────────────────── ─ Five signals ───────────────────────────── 5 min ─
@@ -106,8 +106,8 @@ fn calm() {
     callers    calm: nothing that callers could see: errors 0 %, 1420/s
     innocent   queue/ranker, redis/features, service/ranker, client/load
     unknown    gpu/ranker: no source
-               client/load: latency-shift: no latency histogram: not enough history
-               yet
+               client/load: latency-shift: no latency histogram: not told, or not
+               for long enough yet
     looked at  5 sources since 14:06:01; 37 rules: 60 of 68 judgements clear
     next       nothing to do
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─

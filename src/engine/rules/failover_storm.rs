@@ -13,8 +13,11 @@ use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
+/// The id of the rule, for those that ask whether instances are being moved.
+pub(super) const ID: &str = "failover-storm";
+
 pub(super) static RULE: Rule = Rule {
-    id: "failover-storm",
+    id: ID,
     title: "instances are taken out and in again, and the rest carries their load",
     doc: "Within 5 minutes a gateway took instances out and let them in again at least twice, at least two of them where it \
           tells them apart, without their having been started anew. Busy is taken for broken: those that are left get \

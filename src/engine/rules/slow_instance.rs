@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::failover_storm::ID as FAILOVER_STORM;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
 use crate::metric::{MODEL_DURATION, Metric, PER_TOKEN, REQUEST_DURATION, TTFT, Unit};
@@ -21,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
           least 200 requests, is at least three times that of the fastest quarter of the other instances, and \
           longer by a fifth of the objective (of half a second at most for the first token, of 50 ms for each further \
           one). With two instances the other one is the comparison; with one there is none, and the rule is not \
-          evaluated. One that gets at least twice the requests of the others may be slow for that: then a surge stays \
+          evaluated. While a gateway takes instances out and in again (failover-storm) none is cleared. One that gets at least twice the requests of the others may be slow for that: then a surge stays \
           as a rival. A page without buckets has only a mean, and of that no percentile can be told.",
     next: "take it out of rotation softly, never below two instances, and compare its host, GPU and version",
     watches: Watches::Instances(Kind::Service),
@@ -126,7 +127,23 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
             None => format!("fewer than 200 requests to compare: {}", scene.missing(instance)),
         });
     }
-    Judgement::Clear(seen.join(", "))
+    // Who was taken out for being slow is asked next to nothing, and who is left gets what it got: of neither can be told
+    // who began it.
+    match gateway_that_moves_them(scene, &service) {
+        Some(gateway) => Judgement::Unknown(format!(
+            "{gateway} takes instances out and in again: who of them began it nobody can tell meanwhile ({})",
+            seen.join(", ")
+        )),
+        None => Judgement::Clear(seen.join(", ")),
+    }
+}
+
+/// The gateway that takes instances of a service out and in again, or did in this incident.
+fn gateway_that_moves_them<'a>(scene: &'a Scene<'_>, service: &Subject) -> Option<&'a Subject> {
+    let above = scene.graph.above(service);
+    let mut moved =
+        scene.findings.iter().filter(|finding| finding.rule.id == FAILOVER_STORM && finding.counts());
+    moved.map(|finding| &finding.subject).find(|gateway| above.contains_key(*gateway))
 }
 
 /// How many requests an instance gets, as a multiple of what the others do, of these the lower middle.

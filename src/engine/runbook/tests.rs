@@ -207,6 +207,7 @@ fn suspect(on: &str, rule: &str, explains: &[&str], key: Option<&str>) -> Suspec
         verdict: Verdict::Guilty,
         since: Since { at: before(60), before: false },
         until: None,
+        unseen_since: None,
         sentence: "it is full".to_owned(),
         rivals: vec![],
         explains: explains.iter().map(|rule| (*rule).to_owned()).collect(),

@@ -12,7 +12,7 @@ use crate::subject::Subject;
 pub fn searches_wanted(scene: &Scene<'_>, report: &Report) -> Vec<Subject> {
     let of_load = |suspect: &&Suspect| {
         (LOADED.contains(&suspect.rule.as_str()) || suspect.rule == HOT_KEY)
-            && suspect.until.is_none()
+            && suspect.goes_on()
             && suspect.subject.shard_index().is_some()
     };
     let is_explained = |shard: &Subject| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::nearness::{EXPLAINING_SHARE, LINGERING, apart_in_time, nearest, share_of};
 use super::symptom::Suffering;
-use crate::findings::Finding;
+use crate::findings::{Finding, State};
 use crate::metric::Unit;
 use crate::quantity::show;
 use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Verdict};
@@ -16,6 +16,10 @@ use crate::subject::Subject;
 
 /// Within this time rules with different holds may fire for one cause.
 const A_STEP: Duration = Duration::from_secs(15);
+
+/// For this long after it began nobody is convicted while something deeper stirs: rules need some seconds to be sure, and
+/// what is nearer to callers is often seen first.
+const SETTLES_WITHIN: Duration = Duration::from_secs(10);
 
 /// For this long callers must have been well beside something for it to be no sufficient cause.
 const BORNE_FOR: Duration = Duration::from_secs(120);
@@ -141,7 +145,11 @@ fn suspect(
     let is_open = !breach.rivals.is_empty() || was_borne;
     let most = if is_open { breach.at_most.min(Confidence::Medium) } else { breach.at_most };
     let confidence = confidence(finding, in_reach, share).min(most);
-    let convicts = finding.rule.nature == Nature::Mechanism && in_reach && confidence > Confidence::Low;
+    let stirs = stirs_below(scene, finding);
+    let convicts = finding.rule.nature == Nature::Mechanism
+        && in_reach
+        && confidence > Confidence::Low
+        && stirs.is_none();
     let absorbed: Vec<&&Finding> =
         accusing.iter().filter(|other| absorbs(finding, other, sufferings)).collect();
     let mut evidence = breach.evidence.clone();
@@ -164,9 +172,16 @@ fn suspect(
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
     }
     sentence.extend(apart);
+    if let Some(deeper) = stirs {
+        sentence
+            .push_str(&format!("; but {} stirs at {}, on which it depends", deeper.rule.id, deeper.subject));
+    }
     if in_reach && was_borne {
         sentence.push_str("; but it was so while callers did not suffer");
     }
+    let unseen_since = finding.unseen_since();
+    sentence
+        .extend(unseen_since.map(|at| format!("; since {} nothing tells whether it goes on", at.clock())));
     Some(Suspect {
         subject: finding.subject.clone(),
         rule: finding.rule.id.to_owned(),
@@ -174,7 +189,8 @@ fn suspect(
         confidence,
         verdict: if convicts { Verdict::Guilty } else { Verdict::Suspect },
         since: finding.since,
-        until: finding.until(),
+        until: finding.until().filter(|_| unseen_since.is_none()),
+        unseen_since,
         sentence,
         rivals: breach.rivals.clone(),
         explains: absorbed
@@ -186,6 +202,24 @@ fn suspect(
         evidence,
         keys,
     })
+}
+
+/// What may become sure in some seconds of something that a subject depends on, while what is found of the subject itself
+/// is new.
+fn stirs_below<'a>(scene: &'a Scene<'_>, finding: &Finding) -> Option<&'a Finding> {
+    if scene.now.since(finding.since.at) > SETTLES_WITHIN {
+        return None;
+    }
+    let component = finding.subject.component_of();
+    let below = scene.graph.below(&component);
+    let is_deeper = |other: &&Finding| {
+        let whose = other.subject.component_of();
+        other.state == State::Pending
+            && other.rule.nature == Nature::Mechanism
+            && whose != component
+            && below.contains_key(&whose)
+    };
+    scene.findings.iter().find(is_deeper)
 }
 
 /// Whether callers were well beside it for a while: something else must have come on top.

@@ -72,6 +72,7 @@ fn accused(seconds: i64) -> Snapshot {
         verdict: Verdict::Guilty,
         since: Since { at: Moment(seconds * 1_000 - 60_000), before: false },
         until: None,
+        unseen_since: None,
         sentence: "full".into(),
         rivals: vec![],
         explains: vec![],
