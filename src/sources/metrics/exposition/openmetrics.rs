@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use self::groups::Groups;
-use super::line::{Keyword, number};
+use super::line::Keyword;
+use super::number::number;
 use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
 
 /// Checks a whole page and adds what it finds to the page's problems.
@@ -20,7 +21,7 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
         page,
         found: &mut found,
         families: HashMap::with_capacity_and_hasher(page.families.len(), RandomState::default()),
-        spare: (Groups::default(), vec![]),
+        spare: Spare::default(),
         bases: HashMap::default(),
         block: None,
     };
@@ -59,6 +60,8 @@ struct Block<'p> {
     unit: Option<&'p str>,
     samples: Vec<Member<'p>>,
     groups: Groups<'p>,
+    /// The suffixes of the names that were seen since its TYPE was last told: it has few names and many samples.
+    suffixes: Vec<(u32, &'static str)>,
     last: Option<Last<'p>>,
 }
 
@@ -72,6 +75,9 @@ struct Member<'p> {
     /// Of a bucket, its upper bound.
     bound: Option<f64>,
 }
+
+/// What one block leaves to the next: emptied, with their memory.
+type Spare<'p> = (Groups<'p>, Vec<Member<'p>>, Vec<(u32, &'static str)>);
 
 /// The sample before the present one.
 struct Last<'p> {
@@ -87,7 +93,7 @@ struct Checker<'p> {
     /// The families so far with their types.
     families: HashMap<&'p str, FamilyKind, RandomState>,
     /// The memory of the block before, for the next.
-    spare: (Groups<'p>, Vec<Member<'p>>),
+    spare: Spare<'p>,
     /// Of families whose name ends in what may be a suffix: what stands before it, with the suffixes.
     bases: HashMap<&'p str, Vec<&'p str>, RandomState>,
     block: Option<Block<'p>>,
@@ -96,7 +102,7 @@ struct Checker<'p> {
 impl<'p> Checker<'p> {
     fn open(&mut self, name: &'p str, line: u32) -> &mut Block<'p> {
         self.close();
-        let (groups, samples) = std::mem::take(&mut self.spare);
+        let (groups, samples, suffixes) = std::mem::take(&mut self.spare);
         self.block.insert(Block {
             name,
             line,
@@ -105,6 +111,7 @@ impl<'p> Checker<'p> {
             unit: None,
             samples,
             groups,
+            suffixes,
             last: None,
         })
     }
@@ -119,6 +126,7 @@ impl<'p> Checker<'p> {
             Keyword::Unit => (!block.samples.is_empty(), block.unit.replace(meta.text).is_some()),
             Keyword::Type => {
                 let kind = FamilyKind::from_word(meta.text).unwrap_or(FamilyKind::Untyped);
+                block.suffixes.clear();
                 (!block.samples.is_empty(), block.kind.replace(kind).is_some())
             }
         };
@@ -137,10 +145,9 @@ impl<'p> Checker<'p> {
 
     fn sample(&mut self, sample: &'p Sample, has_exemplar: bool) {
         let page = self.page;
-        let name = page.name(sample);
-        let suffix = self.block.as_ref().and_then(|block| block.suffix_of(name));
+        let suffix = self.block.as_mut().and_then(|block| block.suffix_of(page, sample));
         let suffix = suffix.unwrap_or_else(|| {
-            self.open(name, sample.line);
+            self.open(page.name(sample), sample.line);
             ""
         });
         let Some(block) = &mut self.block else { return };
@@ -206,7 +213,8 @@ impl<'p> Checker<'p> {
         }
         block.groups.clear();
         block.samples.clear();
-        self.spare = (block.groups, block.samples);
+        block.suffixes.clear();
+        self.spare = (block.groups, block.samples, block.suffixes);
     }
 
     /// Adds a family; whether one of its possible names, the bare one and those with a suffix, is another's.
@@ -241,11 +249,16 @@ impl<'p> Checker<'p> {
 }
 
 impl Block<'_> {
-    /// The suffix with which `name` belongs to this block.
-    fn suffix_of(&self, name: &str) -> Option<&'static str> {
+    /// The suffix with which a sample belongs to this block.
+    fn suffix_of(&mut self, page: &Exposition<'_>, sample: &Sample) -> Option<&'static str> {
+        if let Some((_, suffix)) = self.suffixes.iter().find(|(name, _)| *name == sample.name) {
+            return Some(suffix);
+        }
         let kind = self.kind.unwrap_or(FamilyKind::Untyped);
-        let suffix = name.strip_prefix(self.name)?;
-        kind.suffixes().iter().map(|(known, _)| *known).find(|known| *known == suffix)
+        let rest = page.name(sample).strip_prefix(self.name)?;
+        let suffix = kind.suffixes().iter().map(|(known, _)| *known).find(|known| *known == rest)?;
+        self.suffixes.push((sample.name, suffix));
+        Some(suffix)
     }
 }
 
