@@ -149,7 +149,7 @@ pub(super) struct MetricsTable {
     #[schemars(example = &"/run/secrets/ranker-metrics")]
     pub(super) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, beside the system's.
+    /// Certificates (PEM) that sign the server's; no other is trusted then.
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(super) ca_file: Option<String>,
 
@@ -191,7 +191,7 @@ pub(super) struct GraphTable {
     #[schemars(example = &"/run/secrets/jaeger")]
     pub(super) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, beside the system's.
+    /// Certificates (PEM) that sign the server's; no other is trusted then.
     #[schemars(example = &"/etc/ssl/jaeger-ca.pem")]
     pub(super) ca_file: Option<String>,
 

@@ -54,7 +54,7 @@ pub struct MetricsSpec {
     pub username: Option<String>,
     /// That user's password.
     pub password: Option<SecretString>,
-    /// The PEM file of the authority that signed the endpoint's certificate, beside the system's.
+    /// The PEM file of the only authority that may have signed the endpoint's certificate; without it those of the system.
     pub ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
     pub client: Option<ClientCertificate>,

@@ -45,7 +45,7 @@ pub(in crate::config) struct ChangesTable {
     #[schemars(example = &"/run/secrets/changes")]
     pub(in crate::config) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, beside the system's.
+    /// Certificates (PEM) that sign the server's; no other is trusted then.
     #[schemars(example = &"/etc/ssl/changes-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
 

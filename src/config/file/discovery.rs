@@ -83,7 +83,7 @@ pub(in crate::config) struct DiscoveryTable {
     #[schemars(example = &"/run/secrets/ranker-metrics")]
     pub(in crate::config) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign those of the pages, beside the system's.
+    /// Certificates (PEM) that sign those of the pages; no other is trusted then.
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
 
@@ -115,7 +115,7 @@ pub(in crate::config) struct DiscoveryTable {
     #[schemars(example = &"/run/secrets/targets-password")]
     pub(in crate::config) list_password_file: Option<String>,
 
-    /// Certificates (PEM) that sign that of the list's server, beside the system's.
+    /// Certificates (PEM) that sign that of the list's server; no other is trusted then.
     #[schemars(example = &"/etc/ssl/targets-ca.pem")]
     pub(in crate::config) list_ca_file: Option<String>,
 

@@ -62,7 +62,7 @@ pub(in crate::config) struct ProbeTable {
     #[schemars(example = &"/run/secrets/ranker")]
     pub(in crate::config) bearer_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, beside the system's.
+    /// Certificates (PEM) that sign the server's; no other is trusted then.
     #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
 

@@ -52,7 +52,7 @@ pub(in crate::config) struct PrometheusTable {
     #[schemars(example = &"/run/secrets/prometheus-password")]
     pub(in crate::config) password_file: Option<String>,
 
-    /// Certificates (PEM) that sign the server's, beside the system's.
+    /// Certificates (PEM) that sign the server's; no other is trusted then.
     #[schemars(example = &"/etc/ssl/prometheus-ca.pem")]
     pub(in crate::config) ca_file: Option<String>,
 
