@@ -13,6 +13,7 @@ pub mod directory;
 pub mod discovery;
 pub mod host;
 pub mod logs;
+pub(crate) mod loopback;
 mod manners;
 pub mod metrics;
 pub mod nvml;
