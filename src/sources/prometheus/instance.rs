@@ -29,6 +29,11 @@ pub(super) struct InstanceKey {
 }
 
 impl InstanceKey {
+    #[cfg(test)]
+    pub(super) fn named(job: &str, instance: &str) -> Self {
+        Self { job: job.to_owned(), instance: instance.to_owned() }
+    }
+
     /// The target that a series was scraped from; `None` for one that is computed from others.
     pub(super) fn of(series: &Series) -> Option<Self> {
         let own = |label: &str| series.labels.get(label).filter(|value| !value.is_empty()).cloned();
