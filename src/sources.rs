@@ -12,6 +12,7 @@ mod dial;
 pub mod directory;
 pub mod discovery;
 pub mod host;
+pub(crate) mod label;
 pub mod logs;
 pub(crate) mod loopback;
 mod manners;

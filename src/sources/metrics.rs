@@ -27,6 +27,7 @@ use self::dialect::{Dialects, SubjectRole};
 use self::fetch::{Address, Clients, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 pub(in crate::sources) use self::reader::PageReader;
+use crate::config::shown_address;
 use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
@@ -107,7 +108,7 @@ impl fmt::Debug for MetricsSpec {
         out.debug_struct("MetricsSpec")
             .field("component", &self.component)
             .field("instance", &self.instance)
-            .field("url", &fetch::without_user(&self.url))
+            .field("url", &shown_address(&self.url))
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
             .field("username", &self.username)

@@ -10,6 +10,7 @@ use headwater_engine::{Kind, Moment, RemoteText, Subject};
 use super::ComponentSelector;
 use super::answer::Series;
 use super::page::{ADDED, NAME, Types, written};
+use crate::sources::label::plain;
 use crate::sources::metrics::PageReader;
 use crate::sources::metrics::dialect::{Dialects, SubjectRole};
 use crate::sources::metrics::fetch::{Address, Page};
@@ -230,10 +231,4 @@ fn component(
         || Subject::component(Kind::Service, &plain(&key.job)),
         |selector| selector.component.clone(),
     )
-}
-
-/// A label's value as a part of a subject's name.
-fn plain(text: &str) -> String {
-    let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '[' | ']');
-    RemoteText::new(text).as_str().chars().map(|c| if kept(c) { c } else { '-' }).collect()
 }
