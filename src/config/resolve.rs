@@ -245,14 +245,7 @@ fn metrics_specs(
     }
     spec.dialects = dialects(&table.dialects, &here("dialects"), document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    let access = [
-        &table.bearer_env,
-        &table.bearer_file,
-        &table.ca_file,
-        &table.client_cert_file,
-        &table.client_key_file,
-    ];
-    http_access(access, here, document).enter(&mut spec);
+    http_access(table.access(), here, document).enter(&mut spec);
     let mut specs = vec![];
     let mut page = |url: &String, path: &[&str]| match metrics_place(url) {
         Ok(place) => {
