@@ -77,8 +77,12 @@ pub(crate) fn without_secrets(text: &str) -> String {
     shown
 }
 
+/// The scheme of an address, where it has one, and what stands behind it; a password may hold a `://` too.
 fn split_scheme(address: &str) -> (Option<&str>, &str) {
-    address.split_once("://").map_or((None, address), |(scheme, text)| (Some(scheme), text))
+    match address.split_once("://") {
+        Some((scheme, text)) if !scheme.contains([':', '@']) => (Some(scheme), text),
+        _ => (None, address),
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +108,7 @@ mod tests {
             ("https://u:12?w@h/x", "https://u:***"),
             // Without a scheme, as it is written by mistake.
             ("u:p@h:1", "u:***@h:1"),
+            ("u:pa://ss@h:1", "u:***@h:1"),
             ("h:1/m?token=s", "h:1/m?***"),
             ("no address", "no address"),
             ("what?", "what?"),
@@ -140,7 +145,7 @@ mod tests {
             text in "\\PC{0,40}",
             scheme in prop::sample::select(vec!["redis://", "https://", "http://", ""]),
             // Digits first look like a port.
-            password in "[0-9]{0,3}[/?#@:&=]{0,2}[Q-Z]{6}[/?#@:&=]{0,2}[Q-Z]{6}",
+            password in "[0-9]{0,3}[/?#@:&=]{0,2}[Q-Z]{6}([/?#@:&=]{0,2}|://)[Q-Z]{6}",
         ) {
             let is_hidden = |shown: &str| !shown.contains(['Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y', 'Z']);
             let _ = (without_secrets(&text), host_and_path(&text), shown_address(&text));
