@@ -261,6 +261,7 @@ fn pages() -> Vec<(String, String)> {
     let mut pages = vec![
         ("service (generated)".to_owned(), generated(40)),
         ("fleet (generated)".to_owned(), generated(2_000)),
+        ("fleet, OpenMetrics (generated)".to_owned(), as_openmetrics(&generated(2_000))),
     ];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/expositions");
     for name in REAL {
@@ -269,6 +270,23 @@ fn pages() -> Vec<(String, String)> {
         }
     }
     pages
+}
+
+/// The same page as OpenMetrics: a counter's family without its suffix, an exemplar at each bucket, and the end.
+fn as_openmetrics(text: &str) -> String {
+    let mut page = String::with_capacity(2 * text.len());
+    for line in text.lines() {
+        match line.strip_prefix('#') {
+            Some(metadata) => page += &format!("#{}\n", metadata.replacen("_total ", " ", 1)),
+            None if line.contains("_bucket{") => {
+                page += &format!(
+                    "{line} # {{trace_id=\"5e38abde93ed9cbd\"}} 0.08633587921707353 1795968170.028\n"
+                );
+            }
+            None => page += &format!("{line}\n"),
+        }
+    }
+    page + "# EOF\n"
 }
 
 /// A page as services have them: counters by route and status, gauges, and histograms.

@@ -239,3 +239,22 @@ fn histograms_are_put_together_whatever_the_order() {
         assert_eq!((b.histogram.count, b.histogram.sum), (1.0, None));
     }
 }
+
+#[test]
+fn a_type_that_is_told_between_the_samples_of_a_family_holds_for_those_after_it() {
+    let judged = |text: &str| -> Vec<(u32, &'static str)> {
+        let page = decode(text.as_bytes(), Some(Format::OpenMetrics));
+        page.problems.first.iter().map(|problem| (problem.line, problem.reason)).collect()
+    };
+    // What was a total of the counter is a family of its own after the family has become a gauge, and stands twice then.
+    let text = "# TYPE a counter\na_total{x=\"1\"} 1\na_total{x=\"2\"} 1\n# TYPE a gauge\na_total{x=\"3\"} 1\na 1\n# EOF\n";
+    assert_eq!(
+        judged(text),
+        [
+            (4, "the family has another TYPE already; the first one holds"),
+            (4, "HELP, TYPE and UNIT must stand before the samples"),
+            (4, "HELP, TYPE or UNIT stands twice"),
+            (6, "the family stands twice, or its name clashes with another's sample"),
+        ]
+    );
+}

@@ -60,6 +60,29 @@ fn every_seed_of_the_fuzzer_is_digested() {
     assert!(count >= 8, "only {count} seeds");
 }
 
+#[test]
+fn a_password_in_a_label_comes_through_nowhere() {
+    let address = "http://u:s3cret@h:1/p?token=s3cret";
+    let pages = [
+        format!("# TYPE own gauge\nown{{instance=\"{address}\"}} 1\n"),
+        format!(
+            "# TYPE envoy_cluster_upstream_rq_total counter\nenvoy_cluster_upstream_rq_total{{envoy_cluster_name=\"{address}\"}} 1\n"
+        ),
+        format!(
+            "# TYPE traces_service_graph_request_total counter\ntraces_service_graph_request_total{{client=\"a\",server=\"{address}\"}} 1\n"
+        ),
+        format!(
+            "# TYPE DCGM_FI_DEV_GPU_TEMP gauge\nDCGM_FI_DEV_GPU_TEMP{{gpu=\"0\",Hostname=\"{address}\"}} 60\n"
+        ),
+    ];
+    for text in pages {
+        let mapping = Mapper::new(Dialects::built_in(), target(), None).map(&decode(text.as_bytes(), None));
+        assert!(!mapping.samples.is_empty(), "{text}");
+        let told = format!("{:?}", mapping.samples);
+        assert!(!told.contains("s3cret"), "{text}: {told}");
+    }
+}
+
 /// Pieces of pages, so that random texts come close to real ones.
 const PIECES: &[&str] = &[
     "# TYPE ",

@@ -148,7 +148,7 @@ async fn tls_to_a_plain_port_and_plain_to_a_tls_port_name_the_other_scheme() {
 
 /// In the child: the authority of a file stands beside those of the machine, here one that the test made.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_authority_that_is_given_takes_nothing_from_those_of_the_machine() {
+async fn an_authority_that_is_given_is_the_only_one_that_is_trusted() {
     const CHILD: &str = "HEADWATER_TEST_HAS_ONE_AUTHORITY";
     let Some(folder) = std::env::var_os(CHILD) else {
         let (of_machine, of_file) = (authority(), authority());
@@ -159,7 +159,7 @@ async fn an_authority_that_is_given_takes_nothing_from_those_of_the_machine() {
             .map(|authority| format!("https://{}/metrics", serve(authority, "127.0.0.1", VALID)));
         std::fs::write(folder.path().join("urls"), urls.join("\n")).unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "an_authority_that_is_given_takes_nothing_from_those_of_the_machine"])
+            .args(["--exact", "an_authority_that_is_given_is_the_only_one_that_is_trusted"])
             .env(CHILD, folder.path())
             .env("SSL_CERT_FILE", folder.path().join("machine.pem"))
             .env_remove("SSL_CERT_DIR")
@@ -170,14 +170,24 @@ async fn an_authority_that_is_given_takes_nothing_from_those_of_the_machine() {
     };
     let folder = Path::new(&folder);
     let file = folder.join("file.pem");
-    for url in std::fs::read_to_string(folder.join("urls")).unwrap().lines() {
-        let reading = ask(url, Some(&file)).await;
-        assert!(has_page(&reading), "{url}: {:?}", reading.faults);
+    let text = std::fs::read_to_string(folder.join("urls")).unwrap();
+    let (of_machine, of_file) = text.split_once('\n').unwrap();
+    let read = async |url: &str, ca_file: Option<&Path>| {
         let (subject, about) = ("probe/p".parse().unwrap(), "service/ranker".parse().unwrap());
         let mut probe = ProbeSpec::new(subject, about, url, ProbeKind::Http);
-        probe.ca_file = Some(file.clone());
-        let reading = ProbeSource::new(&probe).unwrap().ask().await;
-        assert_eq!(reading.faults, [], "{url}");
+        probe.ca_file = ca_file.map(Path::to_owned);
+        [ask(url, ca_file).await, ProbeSource::new(&probe).unwrap().ask().await]
+    };
+    for (url, ca_file) in [(of_machine, None), (of_file, Some(file.as_path()))] {
+        for reading in read(url, ca_file).await {
+            assert_eq!(reading.faults, [], "{url}");
+        }
+    }
+    for (url, ca_file) in [(of_machine, Some(file.as_path())), (of_file, None)] {
+        for reading in read(url, ca_file).await {
+            let message = tls_fault(&reading);
+            assert!(message.contains("where one is given, no other is trusted"), "{message}");
+        }
     }
 }
 

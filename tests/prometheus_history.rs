@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use headwater::sources::Outlet;
 use headwater::sources::prometheus::{Memory, PrometheusSpec, spawn_prometheus};
-use headwater_engine::Settings;
-use headwater_engine::reading::{Event, Reading};
+use headwater_engine::reading::{Event, History, Reading};
+use headwater_engine::{Moment, Settings};
 use headwater_test_support::Running;
 use headwater_test_support::http::{Server, answer};
 use serde_json::Value;
@@ -301,7 +301,8 @@ struct Growing {
 }
 
 impl Growing {
-    fn start(refusals: &'static [&'static str]) -> Self {
+    /// `refuse` says how the question of a number, from 0, with this path is refused.
+    fn start(refuse: fn(usize, &str) -> Option<&'static str>) -> Self {
         let instances: Arc<Mutex<Vec<&'static str>>> = Arc::new(Mutex::new(vec!["h:1"]));
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let (there, notes) = (Arc::clone(&instances), Arc::clone(&asked));
@@ -318,8 +319,9 @@ impl Growing {
                 return answer("404 Not Found", "text/plain", "");
             }
             let mut notes = notes.lock().expect("nobody panics with it");
-            notes.push(path.replace("%3A", ":"));
-            if let Some(refusal) = refusals.get(notes.len() - 1) {
+            let path = path.replace("%3A", ":");
+            notes.push(path.clone());
+            if let Some(refusal) = refuse(notes.len() - 1, &path) {
                 return answer(refusal, "text/plain", "");
             }
             let number = |name: &str| path.split(name).nth(1)?.split('&').next()?.parse::<f64>().ok();
@@ -331,6 +333,34 @@ impl Growing {
             matrix(&there, &moments)
         });
         Self { server, instances, asked }
+    }
+
+    /// Whose past is told in one look before it is said that something of it cannot be told, and why.
+    async fn told_until_it_lacks(&self, since: Option<Moment>) -> (Vec<String>, String) {
+        let mut spec = PrometheusSpec::new(&self.server.url(""));
+        spec.interval = Duration::from_millis(100);
+        let (send, mut readings) = mpsc::channel(64);
+        let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+        spawn_prometheus(&spec, Memory::new(&Settings::default(), since), outlet.clone())
+            .expect("the spec is right");
+        let mut subjects = vec![];
+        let said = async {
+            loop {
+                let reading = readings.recv().await.expect("the source goes on");
+                for event in reading.events {
+                    match event {
+                        Event::History(history) => {
+                            subjects.extend(history.rows.iter().map(|row| row.subject.to_string()));
+                        }
+                        Event::Unavailable { why, .. } => return why.as_str().to_owned(),
+                        _ => {}
+                    }
+                }
+            }
+        };
+        let why = tokio::time::timeout(PATIENCE, said).await.expect("it is said");
+        outlet.stop.cancel();
+        (subjects, why)
     }
 }
 
@@ -369,7 +399,8 @@ async fn next_past(readings: &mut mpsc::Receiver<Reading>) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_server_is_asked_again_and_who_comes_later_has_a_past_too() {
-    let growing = Growing::start(&["503 Service Unavailable", "429 Too Many Requests"]);
+    let growing =
+        Growing::start(|number, _| ["503 Service Unavailable", "429 Too Many Requests"].get(number).copied());
     let mut spec = PrometheusSpec::new(&growing.server.url(""));
     spec.interval = Duration::from_millis(100);
     let mut memory = Memory::new(&Settings::default(), None);
@@ -388,29 +419,28 @@ async fn a_busy_server_is_asked_again_and_who_comes_later_has_a_past_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_patience_helps_against_is_asked_once() {
-    let growing = Growing::start(&["400 Bad Request"; 9]);
-    let mut spec = PrometheusSpec::new(&growing.server.url(""));
-    spec.interval = Duration::from_millis(100);
-    let (send, mut readings) = mpsc::channel(64);
-    let outlet = Outlet { readings: send, stop: CancellationToken::new() };
-    spawn_prometheus(&spec, Memory::new(&Settings::default(), None), outlet.clone())
-        .expect("the spec is right");
-    let said = async {
-        loop {
-            let reading = readings.recv().await.expect("the source goes on");
-            let why = reading.events.into_iter().find_map(|event| match event {
-                Event::Unavailable { why, .. } => Some(why),
-                _ => None,
-            });
-            if let Some(why) = why {
-                return why;
-            }
-        }
-    };
-    let why = tokio::time::timeout(PATIENCE, said).await.expect("it is said");
-    assert!(why.as_str().contains("400"), "{why}");
+    let growing = Growing::start(|_, _| Some("400 Bad Request"));
+    let (told, why) = growing.told_until_it_lacks(None).await;
+    assert!(told.is_empty() && why.contains("400"), "{told:?} {why}");
     assert_eq!(growing.asked.lock().expect("nobody panics with it").len(), 1);
-    outlet.stop.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_whose_past_cannot_be_read_costs_the_others_nothing() {
+    let growing = Growing::start(|_, path| path.contains("h:1").then_some("400 Bad Request"));
+    growing.instances.lock().expect("nobody panics with it").push("h:2");
+    let (told, why) = growing.told_until_it_lacks(None).await;
+    assert!(told == ["queue/j@h:2"] && why.contains("400"), "{told:?} {why}");
+    assert_eq!(growing.asked.lock().expect("nobody panics with it").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_usual_at_another_time_of_day_is_not_asked_for_and_that_is_said() {
+    let growing = Growing::start(|_, _| None);
+    let since = headwater::sources::now() - History::SPEAKS_FOR - Duration::from_secs(60);
+    let (told, why) = growing.told_until_it_lacks(Some(since)).await;
+    assert!(told.is_empty() && why.contains("more than 6 h ago"), "{told:?} {why}");
+    assert_eq!(growing.asked.lock().expect("nobody panics with it").len(), 0);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::output::{Failure, print};
 use super::target::AccessArgs;
 use super::{EXIT_UNAVAILABLE, EXIT_USAGE};
+use crate::config::shown_address;
 use crate::report::Layout;
 use crate::sources::metrics::dialect::{Dialect, Dialects};
 use crate::sources::metrics::exposition::{Exposition, Format, decode};
@@ -109,7 +110,7 @@ fn from_file(place: &str) -> Result<(Target, Vec<u8>, Option<Format>), Failure> 
 }
 
 fn shown(place: &str) -> RemoteText {
-    RemoteText::new(place.rsplit_once('@').map_or(place, |(_, after)| after))
+    RemoteText::new(&shown_address(place))
 }
 
 fn table(dialects: &Dialects) -> String {

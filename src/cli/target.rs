@@ -44,7 +44,7 @@ pub(super) struct AccessArgs {
     #[arg(long, value_name = "FILE")]
     sentinel_password_file: Option<PathBuf>,
 
-    /// Certificates (PEM) that sign those of bare TLS targets
+    /// Certificates (PEM) that sign those of bare TLS targets; no other is trusted then
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
 

@@ -6,7 +6,7 @@ use headwater_engine::reading::ChangeKind;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{ChangeWord, ChangesTable};
-use super::http_access::{HTTP_ACCESS, http_access};
+use super::http_access::http_access;
 use super::place::Document;
 use super::resolve::{component_subject, is_plain_name};
 use super::target::metrics_place;
@@ -89,7 +89,7 @@ fn place(table: &ChangesTable, index: &str, folder: &Path, document: &mut Docume
                 return None;
             }
             let mut spec = MetricsSpec::new(url);
-            http_access(access(table), here, document).enter(&mut spec);
+            http_access(table.access(), here, document).enter(&mut spec);
             Some(Place::Server(Box::new(spec)))
         }
         (None, None, None) => {
@@ -105,17 +105,11 @@ fn place(table: &ChangesTable, index: &str, folder: &Path, document: &mut Docume
     }
 }
 
-/// What is written at the keys of [`HTTP_ACCESS`].
-fn access(table: &ChangesTable) -> [&Option<String>; 5] {
-    [&table.bearer_env, &table.bearer_file, &table.ca_file, &table.client_cert_file, &table.client_key_file]
-}
-
 /// The first key that means nothing where these changes are told, with where it would mean something.
 fn of_another(table: &ChangesTable) -> Option<(&'static str, &'static str)> {
-    let mut of_servers = HTTP_ACCESS.into_iter().zip(access(table));
-    let of_server = of_servers.find(|(_, value)| value.is_some() && table.url.is_none());
+    let of_server = table.access().first_given().filter(|_| table.url.is_none());
     let of_git = table.branch.is_some() && table.git.is_none();
-    of_server.map(|(key, _)| (key, "a url")).or(of_git.then_some(("branch", "git")))
+    of_server.map(|key| (key, "a url")).or(of_git.then_some(("branch", "git")))
 }
 
 #[cfg(test)]

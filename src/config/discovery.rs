@@ -8,7 +8,7 @@ use std::time::Duration;
 use headwater_engine::{Kind, Subject};
 
 use super::file::{DiscoveryTable, RecordWord, SchemeWord};
-use super::http_access::{http_access, user_access};
+use super::http_access::{UserKeys, http_access, user_access};
 use super::place::Document;
 use super::resolve::{Components, bare_subject, component_subject, dialects, is_plain_name};
 use super::selectors::selectors;
@@ -87,14 +87,7 @@ fn spec(
     }
     page.dialects = dialects(&table.dialects, &["discovery", index, "dialects"], document);
     page.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
-    let access = [
-        &table.bearer_env,
-        &table.bearer_file,
-        &table.ca_file,
-        &table.client_cert_file,
-        &table.client_key_file,
-    ];
-    http_access(access, here, document).enter(&mut page);
+    http_access(table.access(), here, document).enter(&mut page);
     let mut naming = Naming {
         page,
         component_label: table.component_label.clone(),
@@ -171,16 +164,14 @@ fn foreign_key(table: &DiscoveryTable) -> Option<(&'static str, &'static str)> {
         ("port", table.port.is_some()),
         ("dns_server", table.dns_server.is_some()),
     ];
-    let of_url = [
-        ("list_bearer_env", table.list_bearer_env.is_some()),
-        ("list_bearer_file", table.list_bearer_file.is_some()),
-        ("list_username", table.list_username.is_some()),
-        ("list_password_env", table.list_password_env.is_some()),
-        ("list_password_file", table.list_password_file.is_some()),
-        ("list_ca_file", table.list_ca_file.is_some()),
-        ("list_client_cert_file", table.list_client_cert_file.is_some()),
-        ("list_client_key_file", table.list_client_key_file.is_some()),
+    let UserKeys { username, password_env, password_file } = table.list_user();
+    let user = [
+        ("list_username", username.is_some()),
+        ("list_password_env", password_env.is_some()),
+        ("list_password_file", password_file.is_some()),
     ];
+    let access = table.list_access().first_given().map(|key| (of_the_list(key), true));
+    let of_url: Vec<_> = access.into_iter().chain(user).collect();
     let of = |owner, keys: &[(&'static str, bool)]| {
         keys.iter().find(|(_, is_there)| *is_there).map(|(key, _)| (owner, *key))
     };
@@ -198,16 +189,9 @@ fn server(
     let here = |key: &'static str| ["discovery", index, of_the_list(key)];
     let mut server = MetricsSpec::new(url);
     server.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
-    let access = [
-        &table.list_bearer_env,
-        &table.list_bearer_file,
-        &table.list_ca_file,
-        &table.list_client_cert_file,
-        &table.list_client_key_file,
-    ];
-    http_access(access, here, document).enter(&mut server);
-    let user = [&table.list_username, &table.list_password_env, &table.list_password_file];
-    (server.username, server.password) = user_access(user, server.bearer.is_some(), here, document);
+    http_access(table.list_access(), here, document).enter(&mut server);
+    (server.username, server.password) =
+        user_access(table.list_user(), server.bearer.is_some(), here, document);
     server
 }
 

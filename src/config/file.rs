@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::http_access::with_http_access;
 use super::symptom::SymptomTable;
 use super::value::{Size, Span};
 pub(super) use canary::{BackendWord, CanaryTable};
@@ -61,7 +62,8 @@ pub(super) struct ConfigFile {
     #[schemars(extend("x-usual" = true))]
     pub(super) metrics: Vec<MetricsTable>,
 
-    /// Lists of such pages that come and go: files, an HTTP server, or DNS.
+    /// Lists of such pages that come and go: files, an HTTP server, or DNS. Whoever writes a list says who is sent the token
+    /// and the certificate of its pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) discovery: Vec<DiscoveryTable>,
 
@@ -119,89 +121,53 @@ pub(super) enum WorkloadName {
     Text,
 }
 
-/// One page of metrics.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct MetricsTable {
-    /// Whose page it is: kind/name, the same for every instance; graph/NAME for a page that only tells who calls whom.
-    #[schemars(example = &"service/ranker", extend("x-usual" = true))]
-    pub(super) component: Option<String>,
+with_http_access! {
+    /// One page of metrics.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub(super) struct MetricsTable {
+        /// Whose page it is: kind/name, the same for every instance; graph/NAME for a page that only tells who calls whom.
+        #[schemars(example = &"service/ranker", extend("x-usual" = true))]
+        pub(super) component: Option<String>,
 
-    /// The page.
-    #[schemars(example = &"http://127.0.0.1:8000/metrics", extend("x-usual" = true))]
-    pub(super) url: Option<String>,
+        /// The page.
+        #[schemars(example = &"http://127.0.0.1:8000/metrics", extend("x-usual" = true))]
+        pub(super) url: Option<String>,
 
-    /// Several pages of one component; instead of url.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(example = ["http://10.0.0.5:8000/metrics", "http://10.0.0.6:8000/metrics"])]
-    pub(super) urls: Vec<String>,
+        /// Several pages of one component; instead of url.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[schemars(example = ["http://10.0.0.5:8000/metrics", "http://10.0.0.6:8000/metrics"])]
+        pub(super) urls: Vec<String>,
 
-    /// Dialects to read it by; without them they are recognised from the page.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(example = ["vllm"])]
-    pub(super) dialects: Vec<String>,
+        /// Dialects to read it by; without them they are recognised from the page.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[schemars(example = ["vllm"])]
+        pub(super) dialects: Vec<String>,
 
-    /// The environment variable that holds a bearer token.
-    #[schemars(example = &"RANKER_METRICS_TOKEN")]
-    pub(super) bearer_env: Option<String>,
-
-    /// The file that holds a bearer token; instead of bearer_env.
-    #[schemars(example = &"/run/secrets/ranker-metrics")]
-    pub(super) bearer_file: Option<String>,
-
-    /// Certificates (PEM) that sign the server's, beside the system's.
-    #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
-    pub(super) ca_file: Option<String>,
-
-    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
-    #[schemars(example = &"/etc/ssl/headwater.pem")]
-    pub(super) client_cert_file: Option<String>,
-
-    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
-    #[schemars(example = &"/etc/ssl/headwater.key")]
-    pub(super) client_key_file: Option<String>,
-
-    /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
-    #[schemars(example = &"none")]
-    pub(super) proxy: Option<String>,
+        /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
+        #[schemars(example = &"none")]
+        pub(super) proxy: Option<String>,
+    }
 }
 
-/// One import of who calls whom.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct GraphTable {
-    /// What it is: jaeger, zipkin, compose (a hint only: the order of starting) or backstage. A page of service-graph
-    /// metrics stands among the pages instead, as component graph/NAME.
-    #[schemars(example = &"jaeger")]
-    pub(super) format: Option<String>,
+with_http_access! {
+    /// One import of who calls whom.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub(super) struct GraphTable {
+        /// What it is: jaeger, zipkin, compose (a hint only: the order of starting) or backstage. A page of service-graph
+        /// metrics stands among the pages instead, as component graph/NAME.
+        #[schemars(example = &"jaeger")]
+        pub(super) format: Option<String>,
 
-    /// The file, from the folder of this one; it is read once, when Headwater starts.
-    #[schemars(example = &"dependencies.json")]
-    pub(super) file: Option<String>,
+        /// The file, from the folder of this one; it is read once, when Headwater starts.
+        #[schemars(example = &"dependencies.json")]
+        pub(super) file: Option<String>,
 
-    /// The server, asked once a minute; instead of file. Without a path the usual one of the format.
-    #[schemars(example = &"http://127.0.0.1:16686")]
-    pub(super) url: Option<String>,
-
-    /// The environment variable that holds a bearer token.
-    #[schemars(example = &"JAEGER_TOKEN")]
-    pub(super) bearer_env: Option<String>,
-
-    /// The file that holds a bearer token; instead of bearer_env.
-    #[schemars(example = &"/run/secrets/jaeger")]
-    pub(super) bearer_file: Option<String>,
-
-    /// Certificates (PEM) that sign the server's, beside the system's.
-    #[schemars(example = &"/etc/ssl/jaeger-ca.pem")]
-    pub(super) ca_file: Option<String>,
-
-    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
-    #[schemars(example = &"/etc/ssl/headwater.pem")]
-    pub(super) client_cert_file: Option<String>,
-
-    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
-    #[schemars(example = &"/etc/ssl/headwater.key")]
-    pub(super) client_key_file: Option<String>,
+        /// The server, asked once a minute; instead of file. Without a path the usual one of the format.
+        #[schemars(example = &"http://127.0.0.1:16686")]
+        pub(super) url: Option<String>,
+    }
 }
 
 /// One component.

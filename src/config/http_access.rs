@@ -9,9 +9,83 @@ use super::resolve::{readable_file, secret};
 use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::metrics::MetricsSpec;
 
-/// The keys of [`http_access`], in its order.
-pub(super) const HTTP_ACCESS: [&str; 5] =
-    ["bearer_env", "bearer_file", "ca_file", "client_cert_file", "client_key_file"];
+/// Defines a table that has the keys of [`AccessKeys`] after its own. What serde offers for this, to flatten a struct into
+/// another, forgets where a key stands and which keys there are, and both are told to whoever misspells one.
+macro_rules! with_http_access {
+    ($(#[$attribute:meta])* $visibility:vis struct $Table:ident { $($keys:tt)* }) => {
+        $(#[$attribute])*
+        $visibility struct $Table {
+            $($keys)*
+
+            /// The environment variable that holds a bearer token.
+            #[schemars(example = &"HEADWATER_TOKEN")]
+            $visibility bearer_env: Option<String>,
+
+            /// The file that holds a bearer token; instead of bearer_env.
+            #[schemars(example = &"/run/secrets/headwater-token")]
+            $visibility bearer_file: Option<String>,
+
+            /// Certificates (PEM) that sign the server's; no other is trusted then.
+            #[schemars(example = &"/etc/ssl/own-ca.pem")]
+            $visibility ca_file: Option<String>,
+
+            /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
+            #[schemars(example = &"/etc/ssl/headwater.pem")]
+            $visibility client_cert_file: Option<String>,
+
+            /// The private key (PEM) of that certificate; nobody but us should be able to read it.
+            #[schemars(example = &"/etc/ssl/headwater.key")]
+            $visibility client_key_file: Option<String>,
+        }
+
+        impl $Table {
+            /// How its server is entered.
+            $visibility fn access(&self) -> $crate::config::http_access::AccessKeys<'_> {
+                $crate::config::http_access::AccessKeys {
+                    bearer_env: self.bearer_env.as_deref(),
+                    bearer_file: self.bearer_file.as_deref(),
+                    ca_file: self.ca_file.as_deref(),
+                    client_cert_file: self.client_cert_file.as_deref(),
+                    client_key_file: self.client_key_file.as_deref(),
+                }
+            }
+        }
+    };
+}
+pub(super) use with_http_access;
+
+/// What is written at the keys by which a server is entered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AccessKeys<'t> {
+    pub(super) bearer_env: Option<&'t str>,
+    pub(super) bearer_file: Option<&'t str>,
+    pub(super) ca_file: Option<&'t str>,
+    pub(super) client_cert_file: Option<&'t str>,
+    pub(super) client_key_file: Option<&'t str>,
+}
+
+impl AccessKeys<'_> {
+    /// The first key at which something is written, for a table that names no server.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        let Self { bearer_env, bearer_file, ca_file, client_cert_file, client_key_file } = self;
+        let keys = [
+            ("bearer_env", bearer_env),
+            ("bearer_file", bearer_file),
+            ("ca_file", ca_file),
+            ("client_cert_file", client_cert_file),
+            ("client_key_file", client_key_file),
+        ];
+        keys.into_iter().find(|(_, written)| written.is_some()).map(|(key, _)| key)
+    }
+}
+
+/// What is written at the keys of a user with a password.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UserKeys<'t> {
+    pub(super) username: Option<&'t str>,
+    pub(super) password_env: Option<&'t str>,
+    pub(super) password_file: Option<&'t str>,
+}
 
 /// How a server is entered.
 #[derive(Debug, Default)]
@@ -35,51 +109,47 @@ impl HttpAccess {
     }
 }
 
-/// Reads the keys of [`HTTP_ACCESS`]; `here` says where a key stands.
+/// Reads the keys by which a server is entered; `here` says where a key stands.
 pub(super) fn http_access<'h>(
-    [bearer_env, bearer_file, ca_file, client_cert_file, client_key_file]: [&Option<String>; 5],
+    keys: AccessKeys<'_>,
     here: impl Fn(&'static str) -> [&'h str; 3],
     document: &mut Document<'_>,
 ) -> HttpAccess {
-    let bearer = secret(
-        (bearer_env.as_deref(), &here("bearer_env")),
-        (bearer_file.as_deref(), &here("bearer_file")),
-        document,
-    );
-    let ca_file = readable_file(ca_file.as_deref(), &here("ca_file"), document);
-    let client = client_certificate([client_cert_file, client_key_file], here, document);
-    HttpAccess { bearer, bearer_file: bearer_file.as_ref().map(PathBuf::from), ca_file, client }
+    let bearer =
+        secret((keys.bearer_env, &here("bearer_env")), (keys.bearer_file, &here("bearer_file")), document);
+    let ca_file = readable_file(keys.ca_file, &here("ca_file"), document);
+    let client = client_certificate(keys, here, document);
+    HttpAccess { bearer, bearer_file: keys.bearer_file.map(PathBuf::from), ca_file, client }
 }
 
-/// Reads `username`, `password_env` and `password_file`, in this order, which exclude a bearer token; `here` says where a
-/// key stands.
+/// Reads the keys of a user, which exclude a bearer token; `here` says where a key stands.
 pub(super) fn user_access<'h>(
-    [username, password_env, password_file]: [&Option<String>; 3],
+    keys: UserKeys<'_>,
     has_bearer: bool,
     here: impl Fn(&'static str) -> [&'h str; 3],
     document: &mut Document<'_>,
 ) -> (Option<String>, Option<SecretString>) {
     let password = secret(
-        (password_env.as_deref(), &here("password_env")),
-        (password_file.as_deref(), &here("password_file")),
+        (keys.password_env, &here("password_env")),
+        (keys.password_file, &here("password_file")),
         document,
     );
-    if username.is_some() && has_bearer {
+    if keys.username.is_some() && has_bearer {
         let sentence = "a user and a bearer token exclude each other: keep one".to_owned();
         document.complain(&here("username"), sentence);
     }
-    (username.clone(), password)
+    (keys.username.map(str::to_owned), password)
 }
 
-/// Reads `client_cert_file` and `client_key_file`, in this order, of which neither is worth anything alone; `here` says
-/// where a key stands.
+/// Reads `client_cert_file` and `client_key_file`, of which neither is worth anything alone; `here` says where a key
+/// stands.
 pub(super) fn client_certificate<'h>(
-    [cert_file, key_file]: [&Option<String>; 2],
+    keys: AccessKeys<'_>,
     here: impl Fn(&'static str) -> [&'h str; 3],
     document: &mut Document<'_>,
 ) -> Option<ClientCertificate> {
-    let cert_file = readable_file(cert_file.as_deref(), &here("client_cert_file"), document);
-    let key_file = readable_file(key_file.as_deref(), &here("client_key_file"), document);
+    let cert_file = readable_file(keys.client_cert_file, &here("client_cert_file"), document);
+    let key_file = readable_file(keys.client_key_file, &here("client_key_file"), document);
     match (cert_file, key_file) {
         (Some(cert_file), Some(key_file)) => Some(ClientCertificate { cert_file, key_file }),
         (Some(_), None) => {
@@ -93,5 +163,57 @@ pub(super) fn client_certificate<'h>(
             None
         }
         (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use crate::config::{Config, schema};
+
+    /// What a table of each kind needs besides, in lines.
+    const TABLES: &[(&str, &str)] = &[
+        ("metrics", "url = \"https://h/\"\n"),
+        ("graph", "url = \"https://h/\"\nformat = \"jaeger\"\n"),
+        ("changes", "url = \"https://h/\"\nname = \"a\"\n"),
+        ("discovery", "url = \"https://h/\"\n"),
+        ("probe", "url = \"https://h/\"\n"),
+        ("prometheus", "url = \"https://h/\"\n"),
+    ];
+
+    fn complaint(table: &str, keys: &str) -> String {
+        Config::parse(&format!("[[{table}]]\n{keys}"), "c.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn each_key_of_each_table_is_read_as_itself() {
+        for (table, others) in TABLES {
+            let keys = ["bearer_file", "ca_file", "client_cert_file", "client_key_file"];
+            let written: String = keys.iter().map(|key| format!("{key} = \"/no/{key}\"\n")).collect();
+            let complaint = complaint(table, &format!("{written}{others}"));
+            for key in keys {
+                assert!(
+                    complaint.contains(&format!("'{key}' = '/no/{key}' cannot be read")),
+                    "{table}: {complaint}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_is_named_with_its_line_and_a_schema_knows_them_all() {
+        for (table, others) in TABLES {
+            let lines = others.lines().count();
+            let complaint = complaint(table, &format!("{others}client_key = \"x\"\n"));
+            let said =
+                format!("c.toml:{}: unknown key 'client_key': did you mean 'client_key_file'?", lines + 2);
+            assert!(complaint.contains(&said), "{table}: {complaint}");
+        }
+        let schema: Value = serde_json::from_str(&schema()).unwrap();
+        let tables =
+            schema["$defs"].as_object().unwrap().values().filter_map(|table| table["properties"].as_object());
+        let entered = tables.filter(|keys| keys.contains_key("bearer_env"));
+        assert_eq!(entered.filter(|keys| keys.contains_key("client_key_file")).count(), TABLES.len());
     }
 }

@@ -7,7 +7,7 @@ use headwater_engine::reading::Call;
 use headwater_engine::{Kind, Subject};
 
 use super::file::GraphTable;
-use super::http_access::{HTTP_ACCESS, http_access};
+use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
 use super::resolve::bare_subject;
 use super::target::metrics_place;
@@ -115,7 +115,7 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
     };
     match (&table.file, &table.url) {
         (Some(file), None) => {
-            if let Some(key) = secret_of(table) {
+            if let Some(key) = table.access().first_given() {
                 document.complain(&here(key), format!("'{key}' is for a url: remove it"));
             }
             let path = folder.join(file);
@@ -140,7 +140,7 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
                 }
             };
             let mut spec = MetricsSpec::new(url);
-            http_access(access(table), here, document).enter(&mut spec);
+            http_access(table.access(), here, document).enter(&mut spec);
             let subject = bare_subject(Kind::Graph, &format!("{name}-{place}"));
             Some(Import { subject, format, place: Place::Server(Box::new(spec)) })
         }
@@ -154,14 +154,4 @@ fn import(table: &GraphTable, index: &str, folder: &Path, document: &mut Documen
             None
         }
     }
-}
-
-/// What is written at the keys of [`HTTP_ACCESS`].
-fn access(table: &GraphTable) -> [&Option<String>; 5] {
-    [&table.bearer_env, &table.bearer_file, &table.ca_file, &table.client_cert_file, &table.client_key_file]
-}
-
-/// The first key that only a server has.
-fn secret_of(table: &GraphTable) -> Option<&'static str> {
-    HTTP_ACCESS.into_iter().zip(access(table)).find(|(_, value)| value.is_some()).map(|(key, _)| key)
 }

@@ -12,7 +12,8 @@ use super::local::{Locally, beside};
 use super::place::ConfigError;
 use super::reach::mapping;
 use super::resolve::{Components, bare_subject};
-use super::target::{REDIS_SCHEMES, RedisAddress, metrics_place, read_proxy, without_secrets};
+use super::shown::shown_address;
+use super::target::{REDIS_SCHEMES, RedisAddress, metrics_place, read_proxy};
 use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::prometheus::PrometheusSpec;
@@ -52,7 +53,7 @@ pub struct TargetOptions {
 pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Config, ConfigError> {
     const ORIGIN: &str = "command line";
     let proxy = options.proxy.as_deref().map(read_proxy).transpose().map_err(|what| {
-        let shown = options.proxy.as_deref().map(without_secrets).unwrap_or_default();
+        let shown = options.proxy.as_deref().map(shown_address).unwrap_or_default();
         ConfigError::new(ORIGIN, format!("--proxy '{shown}' {what}"))
     })?;
     let address_map = address_map(&options.address_map)
@@ -60,9 +61,9 @@ pub fn from_targets(targets: &[String], options: &TargetOptions) -> Result<Confi
     let mut components = Components::default();
     let (mut redis, mut metrics, mut file) = (vec![], vec![], ConfigFile::default());
     let (mut prometheus, mut places) = (vec![], vec![]);
-    file.proxy = options.proxy.as_deref().map(without_secrets);
+    file.proxy = options.proxy.as_deref().map(|proxy| shown_address(proxy).into_owned());
     for target in targets {
-        let shown = without_secrets(target);
+        let shown = shown_address(target).into_owned();
         let complain = |what: &str| ConfigError::new(ORIGIN, format!("'{shown}' {what}"));
         if targets.iter().filter(|other| *other == target).count() > 1 {
             return Err(complain("stands twice: name each target once"));

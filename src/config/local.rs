@@ -9,6 +9,7 @@ use super::file::LocalTable;
 use super::place::Document;
 use super::resolve::is_plain_name;
 use crate::sources::host::{HostSpec, name_of_this_machine};
+use crate::sources::loopback::leads_back;
 use crate::sources::nvml::{LISTS_EVERY, NvmlSpec};
 
 /// What is looked at on the machine that Headwater runs on.
@@ -97,15 +98,19 @@ fn is_here(place: &str, own_name: &str) -> bool {
         None if place.matches(':').count() > 1 => place,
         None => place.split(':').next().unwrap_or_default(),
     };
+    // The way back may end in a tunnel, whatever this machine is called.
+    if leads_back(host) {
+        return false;
+    }
     match host.parse::<IpAddr>() {
-        Ok(address) => is_own(address),
-        Err(_) => host.eq_ignore_ascii_case(own_name) && !host.eq_ignore_ascii_case("localhost"),
+        Ok(address) => is_own(address.to_canonical()),
+        Err(_) => host.eq_ignore_ascii_case(own_name),
     }
 }
 
 /// Whether an address is one of this machine's, and nobody else's: only those can be bound to.
 fn is_own(address: IpAddr) -> bool {
-    !address.is_loopback() && !address.is_multicast() && UdpSocket::bind((address, 0)).is_ok()
+    !address.is_multicast() && UdpSocket::bind((address, 0)).is_ok()
 }
 
 #[cfg(test)]
@@ -113,22 +118,20 @@ mod tests {
     use super::*;
 
     /// An address of this machine that is no loopback, as a socket towards elsewhere would have; nothing is sent. A
-    /// machine without any network has none, and then any address that can be bound to does.
-    fn own_address() -> String {
-        let towards = |elsewhere: &str| {
-            let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-            socket.connect(elsewhere).ok()?;
-            Some(socket.local_addr().ok()?.ip().to_string())
-        };
-        towards("203.0.113.7:9").unwrap_or_else(|| "0.0.0.0".to_owned())
+    /// machine without any network has none.
+    fn own_address() -> Option<IpAddr> {
+        let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+        socket.connect("203.0.113.7:9").ok()?;
+        Some(socket.local_addr().ok()?.ip()).filter(|address| !leads_back(&address.to_string()))
     }
 
     #[test]
     fn a_place_is_here_by_its_name_or_an_address_of_this_machine() {
-        let own = own_address();
-        let with_port = format!("{own}:6379");
-        for here in [own.as_str(), &with_port, "/run/redis.sock", "me:1"] {
-            assert!(is_here(here, "me"), "{here}");
+        let own =
+            own_address().map(|own| [own.to_string(), format!("{own}:6379"), format!("[::ffff:{own}]:6379")]);
+        let named = ["/run/redis.sock", "me:1", "ME"].map(str::to_owned);
+        for here in own.into_iter().flatten().chain(named) {
+            assert!(is_here(&here, "me"), "{here}");
         }
         // Addresses for documentation are nobody's, and a loopback address is where tunnels end.
         for elsewhere in [
@@ -142,6 +145,9 @@ mod tests {
             "127.3.4.5",
             "[::1]:6379",
             "::1",
+            "0.0.0.0:6379",
+            "[::]:6379",
+            "[::ffff:127.0.0.1]:6379",
         ] {
             assert!(!is_here(elsewhere, "me"), "{elsewhere}");
         }

@@ -11,6 +11,8 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::shown::{shown_address, without_secrets};
+
 /// Everything that is wrong with a configuration; each problem is one line that names the place and the fix.
 #[derive(Clone, Debug, Error)]
 pub struct ConfigError {
@@ -141,8 +143,12 @@ impl<'t> Document<'t> {
 
     /// The written value, without quotes, without secrets, bounded.
     fn value(&self, span: Range<usize>) -> String {
-        let written = self.text.get(span).unwrap_or_default().trim().trim_matches(['"', '\'']);
-        let mut shown: String = clean(&super::target::without_secrets(written)).chars().take(60).collect();
+        let written = self.text.get(span).unwrap_or_default().trim();
+        let is_list = written.starts_with(['[', '{']);
+        let written = written.trim_matches(['"', '\'']);
+        // A password may hold a quote, at which a text with several addresses in it would be cut.
+        let shown = if is_list { without_secrets(written) } else { shown_address(written).into_owned() };
+        let mut shown: String = clean(&shown).chars().take(60).collect();
         if shown.len() < written.len() && written.chars().count() > 60 {
             shown.push('…');
         }

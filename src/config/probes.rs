@@ -148,14 +148,7 @@ fn spec(
     spec.is_of_anybody = beside.finds_more && page.is_none() && table.component.is_none();
     spec.status = table.status;
     spec.contains.clone_from(&table.contains);
-    let access = [
-        &table.bearer_env,
-        &table.bearer_file,
-        &table.ca_file,
-        &table.client_cert_file,
-        &table.client_key_file,
-    ];
-    let HttpAccess { bearer, bearer_file, ca_file, client } = http_access(access, here, document);
+    let HttpAccess { bearer, bearer_file, ca_file, client } = http_access(table.access(), here, document);
     (spec.bearer, spec.bearer_file, spec.ca_file, spec.client) = (bearer, bearer_file, ca_file, client);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
     Some(spec)

@@ -7,7 +7,7 @@ use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
 
 use super::file::PrometheusTable;
-use super::http_access::{http_access, user_access};
+use super::http_access::{UserKeys, http_access, user_access};
 use super::place::Document;
 use super::resolve::{Components, bare_subject};
 use super::selectors::selectors;
@@ -83,16 +83,13 @@ fn spec(
     spec.components = selectors(&table.components, ["prometheus", index], components, document);
     let server = &mut spec.server;
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    let access = [
-        &table.bearer_env,
-        &table.bearer_file,
-        &table.ca_file,
-        &table.client_cert_file,
-        &table.client_key_file,
-    ];
-    http_access(access, here, document).enter(server);
+    http_access(table.access(), here, document).enter(server);
     let has_bearer = table.bearer_env.is_some() || table.bearer_file.is_some();
-    let user = [&table.username, &table.password_env, &table.password_file];
+    let user = UserKeys {
+        username: table.username.as_deref(),
+        password_env: table.password_env.as_deref(),
+        password_file: table.password_file.as_deref(),
+    };
     (server.username, server.password) = user_access(user, has_bearer, here, document);
     if let Err(complaint) = metrics_place(url) {
         document.wrong(&here("url"), complaint);

@@ -3,7 +3,7 @@
 use headwater_engine::{Kind, Subject};
 
 use super::file::{LinkScope, RedisTable};
-use super::http_access::client_certificate;
+use super::http_access::{AccessKeys, client_certificate};
 use super::place::Document;
 use super::reach::{is_server_name, mapping};
 use super::resolve::{Components, is_plain_name, readable_file, secret};
@@ -148,7 +148,12 @@ fn tls(table: &RedisTable, index: &str, is_used: bool, document: &mut Document<'
         }
         return None;
     }
-    let client = client_certificate([&table.client_cert_file, &table.client_key_file], here, document);
+    let keys = AccessKeys {
+        client_cert_file: table.client_cert_file.as_deref(),
+        client_key_file: table.client_key_file.as_deref(),
+        ..AccessKeys::default()
+    };
+    let client = client_certificate(keys, here, document);
     if table.server_name.as_deref().is_some_and(|name| !is_server_name(name)) {
         document
             .wrong(&here("server_name"), "is not a host name: write for example 'features.redis.example'");

@@ -11,9 +11,10 @@ use secrecy::SecretString;
 use super::file::{ComponentTable, ConfigFile, MetricsTable, Thresholds};
 use super::http_access::http_access;
 use super::place::{ConfigError, Document, unknown_name};
-use super::target::{metrics_place, without_secrets};
+use super::shown::shown_address;
+use super::target::metrics_place;
 use super::{Config, Import};
-use crate::sources::discovery::named_after;
+use crate::sources::label::named_after;
 use crate::sources::logs::LOOKS_EVERY;
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::dialect::Dialects;
@@ -144,19 +145,19 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     let pages = pages.chain(file.discovery.iter_mut().filter_map(|table| table.url.as_mut()));
     let pages = pages.chain(file.prometheus.iter_mut().filter_map(|table| table.url.as_mut()));
     for url in urls.chain(pages).chain(file.graph.iter_mut().filter_map(|table| table.url.as_mut())) {
-        *url = without_secrets(url);
+        *url = shown_address(url).into_owned();
     }
     let proxies = file.redis.iter_mut().map(|table| &mut table.proxy);
     let proxies = proxies.chain(file.metrics.iter_mut().map(|table| &mut table.proxy));
     let proxies = proxies.chain(file.discovery.iter_mut().map(|table| &mut table.proxy));
     let proxies = proxies.chain(file.prometheus.iter_mut().map(|table| &mut table.proxy));
     for url in proxies.chain([&mut file.proxy]).flatten() {
-        *url = without_secrets(url);
+        *url = shown_address(url).into_owned();
     }
     let urls = file.changes.iter_mut().filter_map(|table| table.url.as_mut());
     let probed = file.probe.iter_mut().flat_map(|table| [&mut table.url, &mut table.proxy]).flatten();
     for url in urls.chain(probed) {
-        *url = without_secrets(url);
+        *url = shown_address(url).into_owned();
     }
     Ok(Config {
         origin: origin.to_owned(),
@@ -244,14 +245,7 @@ fn metrics_specs(
     }
     spec.dialects = dialects(&table.dialects, &here("dialects"), document);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
-    let access = [
-        &table.bearer_env,
-        &table.bearer_file,
-        &table.ca_file,
-        &table.client_cert_file,
-        &table.client_key_file,
-    ];
-    http_access(access, here, document).enter(&mut spec);
+    http_access(table.access(), here, document).enter(&mut spec);
     let mut specs = vec![];
     let mut page = |url: &String, path: &[&str]| match metrics_place(url) {
         Ok(place) => {

@@ -207,7 +207,7 @@ impl World {
             }
             Event::Change(change) => self.changes.take(source, change),
             Event::Targets(list) => consequences.gone.extend(self.replace_targets(source, at, list)),
-            Event::History(history) => self.remember(source, at, history.clone()),
+            Event::History(history) => self.remember(source, history.clone()),
             // Taken before the numbers, which are named by it.
             Event::Exported(_) | Event::Gpu(_) => {}
             Event::Available { what } => {

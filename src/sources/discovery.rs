@@ -26,7 +26,6 @@ pub use self::pages::MOST_TARGETS;
 use self::pages::Pages;
 use self::running::Tasks;
 pub use self::spec::{DiscoverySpec, Naming, Place};
-pub(crate) use self::target::named_after;
 use super::directory::Directory;
 use super::metrics::MetricsSpecError;
 use super::metrics::fetch::{Address, Fetcher};

@@ -27,6 +27,7 @@ use self::dialect::{Dialects, SubjectRole};
 use self::fetch::{Address, Clients, Fetcher, Page};
 use self::mapping::{Mapper, Target};
 pub(in crate::sources) use self::reader::PageReader;
+use crate::config::shown_address;
 use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
@@ -54,7 +55,7 @@ pub struct MetricsSpec {
     pub username: Option<String>,
     /// That user's password.
     pub password: Option<SecretString>,
-    /// The PEM file of the authority that signed the endpoint's certificate, beside the system's.
+    /// The PEM file of the only authority that may have signed the endpoint's certificate; without it those of the system.
     pub ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
     pub client: Option<ClientCertificate>,
@@ -107,7 +108,7 @@ impl fmt::Debug for MetricsSpec {
         out.debug_struct("MetricsSpec")
             .field("component", &self.component)
             .field("instance", &self.instance)
-            .field("url", &fetch::without_user(&self.url))
+            .field("url", &shown_address(&self.url))
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
             .field("username", &self.username)

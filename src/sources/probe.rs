@@ -70,7 +70,7 @@ pub struct ProbeSpec {
     pub bearer: Option<SecretString>,
     /// The file that the token came from, read anew each time.
     pub bearer_file: Option<PathBuf>,
-    /// The PEM file of the authority that signed the server's certificate, beside the system's.
+    /// The PEM file of the only authority that may have signed the server's certificate; without it those of the system.
     pub ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
     pub client: Option<ClientCertificate>,

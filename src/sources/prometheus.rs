@@ -12,6 +12,7 @@ mod instance;
 mod looking_back;
 mod page;
 mod server;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -34,7 +34,10 @@ pub(super) fn explain(peer: &Peer<'_>, error: &Tls) -> Option<String> {
         Tls::InvalidMessage(_) => return None,
         // An authority that was made anew under its old name shows as a bad signature.
         Tls::InvalidCertificate(Wrong::UnknownIssuer | Wrong::BadSignature) => {
-            format!("the certificate of {address} is signed by an unknown authority: set ca_file to its CA")
+            format!(
+                "the certificate of {address} is signed by an unknown authority: set ca_file to its CA (where one is given, \
+                 no other is trusted)"
+            )
         }
         Tls::InvalidCertificate(Wrong::NotValidForName) => {
             format!("the certificate of {address} is not for the name '{}': {}", peer.name, peer.name_fix)

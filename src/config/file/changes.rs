@@ -3,59 +3,43 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One source of changes.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(in crate::config) struct ChangesTable {
-    /// Its name; the source is change/NAME.
-    #[schemars(example = &"deploys")]
-    pub(in crate::config) name: Option<String>,
+use crate::config::http_access::with_http_access;
 
-    /// A file to which a line of JSON is appended for each change, from the folder of this one: {"at": "2026-01-02T03:04:05Z",
-    /// "title": "ranker v42", "kind": "deploy", "component": "service/ranker", "id": "4711"}; at and title are needed, at
-    /// may be Unix seconds or milliseconds.
-    #[schemars(example = &"deploys.jsonl")]
-    pub(in crate::config) file: Option<String>,
+with_http_access! {
+    /// One source of changes.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub(in crate::config) struct ChangesTable {
+        /// Its name; the source is change/NAME.
+        #[schemars(example = &"deploys")]
+        pub(in crate::config) name: Option<String>,
 
-    /// A local git repository, whose log is read; instead of file.
-    #[schemars(example = &"/src/ranker")]
-    pub(in crate::config) git: Option<String>,
+        /// A file to which a line of JSON is appended for each change, from the folder of this one: {"at": "2026-01-02T03:04:05Z",
+        /// "title": "ranker v42", "kind": "deploy", "component": "service/ranker", "id": "4711"}; at and title are needed, at
+        /// may be Unix seconds or milliseconds.
+        #[schemars(example = &"deploys.jsonl")]
+        pub(in crate::config) file: Option<String>,
 
-    /// The branch of that repository; what is checked out when absent.
-    #[schemars(example = &"main")]
-    pub(in crate::config) branch: Option<String>,
+        /// A local git repository, whose log is read; instead of file.
+        #[schemars(example = &"/src/ranker")]
+        pub(in crate::config) git: Option<String>,
 
-    /// A server that gives a list of such entries as JSON, alone or as items or data; instead of file.
-    #[schemars(example = &"http://127.0.0.1:8080/changes")]
-    pub(in crate::config) url: Option<String>,
+        /// The branch of that repository; what is checked out when absent.
+        #[schemars(example = &"main")]
+        pub(in crate::config) branch: Option<String>,
 
-    /// What entries touch that do not say it.
-    #[schemars(example = &"service/ranker")]
-    pub(in crate::config) component: Option<String>,
+        /// A server that gives a list of such entries as JSON, alone or as items or data; instead of file.
+        #[schemars(example = &"http://127.0.0.1:8080/changes")]
+        pub(in crate::config) url: Option<String>,
 
-    /// The sort of entries that do not say it.
-    #[schemars(example = &"deploy")]
-    pub(in crate::config) kind: Option<ChangeWord>,
+        /// What entries touch that do not say it.
+        #[schemars(example = &"service/ranker")]
+        pub(in crate::config) component: Option<String>,
 
-    /// The environment variable that holds a bearer token for the url.
-    #[schemars(example = &"CHANGES_TOKEN")]
-    pub(in crate::config) bearer_env: Option<String>,
-
-    /// The file that holds a bearer token; instead of bearer_env.
-    #[schemars(example = &"/run/secrets/changes")]
-    pub(in crate::config) bearer_file: Option<String>,
-
-    /// Certificates (PEM) that sign the server's, beside the system's.
-    #[schemars(example = &"/etc/ssl/changes-ca.pem")]
-    pub(in crate::config) ca_file: Option<String>,
-
-    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
-    #[schemars(example = &"/etc/ssl/headwater.pem")]
-    pub(in crate::config) client_cert_file: Option<String>,
-
-    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
-    #[schemars(example = &"/etc/ssl/headwater.key")]
-    pub(in crate::config) client_key_file: Option<String>,
+        /// The sort of entries that do not say it.
+        #[schemars(example = &"deploy")]
+        pub(in crate::config) kind: Option<ChangeWord>,
+    }
 }
 
 /// A sort of change.

@@ -3,80 +3,64 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::http_access::with_http_access;
+
 use super::super::value::Span;
 
-/// One address that Headwater asks itself, as a caller would.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(in crate::config) struct ProbeTable {
-    /// Its name; the source is probe/NAME. Made of kind and address when absent.
-    #[schemars(example = &"ranker-ready")]
-    pub(in crate::config) name: Option<String>,
+with_http_access! {
+    /// One address that Headwater asks itself, as a caller would.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub(in crate::config) struct ProbeTable {
+        /// Its name; the source is probe/NAME. Made of kind and address when absent.
+        #[schemars(example = &"ranker-ready")]
+        pub(in crate::config) name: Option<String>,
 
-    /// What is asked about: kind/name. When absent the component whose metrics page has the same host and port.
-    #[schemars(example = &"service/ranker")]
-    pub(in crate::config) component: Option<String>,
+        /// What is asked about: kind/name. When absent the component whose metrics page has the same host and port.
+        #[schemars(example = &"service/ranker")]
+        pub(in crate::config) component: Option<String>,
 
-    /// The address; each request has a connection of its own.
-    #[schemars(example = &"http://127.0.0.1:8000/ready")]
-    pub(in crate::config) url: Option<String>,
+        /// The address; each request has a connection of its own.
+        #[schemars(example = &"http://127.0.0.1:8000/ready")]
+        pub(in crate::config) url: Option<String>,
 
-    /// What is asked: http for any page, ready for the page by which a service says that it is ready, ttft for the time
-    /// to the first token of a small text from /v1/completions or /v1/chat/completions.
-    #[schemars(example = &"ready")]
-    pub(in crate::config) kind: Option<ProbeWord>,
+        /// What is asked: http for any page, ready for the page by which a service says that it is ready, ttft for the time
+        /// to the first token of a small text from /v1/completions or /v1/chat/completions.
+        #[schemars(example = &"ready")]
+        pub(in crate::config) kind: Option<ProbeWord>,
 
-    /// The status of a good answer; any from 200 to 299 when absent.
-    #[schemars(example = 200)]
-    pub(in crate::config) status: Option<u16>,
+        /// The status of a good answer; any from 200 to 299 when absent.
+        #[schemars(example = 200)]
+        pub(in crate::config) status: Option<u16>,
 
-    /// Words that a good answer holds: some pages say 200 whatever they think.
-    #[schemars(example = &"ok")]
-    pub(in crate::config) contains: Option<String>,
+        /// Words that a good answer holds: some pages say 200 whatever they think.
+        #[schemars(example = &"ok")]
+        pub(in crate::config) contains: Option<String>,
 
-    /// How often; the interval of all targets when absent. A text is generated every 30s, and at most every 10s.
-    #[schemars(example = &"30s")]
-    pub(in crate::config) every: Option<Span>,
+        /// How often; the interval of all targets when absent. A text is generated every 30s, and at most every 10s.
+        #[schemars(example = &"30s")]
+        pub(in crate::config) every: Option<Span>,
 
-    /// Whether a server may be made to generate text, which costs it tokens; kind ttft needs this yes.
-    #[schemars(example = true)]
-    pub(in crate::config) allow_completions: Option<bool>,
+        /// Whether a server may be made to generate text, which costs it tokens; kind ttft needs this yes.
+        #[schemars(example = true)]
+        pub(in crate::config) allow_completions: Option<bool>,
 
-    /// The model that generates the text, where the server wants to know.
-    #[schemars(example = &"llama-3-8b")]
-    pub(in crate::config) model: Option<String>,
+        /// The model that generates the text, where the server wants to know.
+        #[schemars(example = &"llama-3-8b")]
+        pub(in crate::config) model: Option<String>,
 
-    /// What the text answers.
-    #[schemars(example = &"Say yes.")]
-    pub(in crate::config) prompt: Option<String>,
+        /// What the text answers.
+        #[schemars(example = &"Say yes.")]
+        pub(in crate::config) prompt: Option<String>,
 
-    /// The most tokens of one text: from 1 to 16, 2 when absent.
-    #[schemars(example = 2)]
-    pub(in crate::config) max_tokens: Option<u8>,
+        /// The most tokens of one text: from 1 to 16, 2 when absent.
+        #[schemars(example = 2)]
+        pub(in crate::config) max_tokens: Option<u8>,
 
-    /// The environment variable that holds a bearer token.
-    #[schemars(example = &"RANKER_TOKEN")]
-    pub(in crate::config) bearer_env: Option<String>,
-
-    /// The file that holds a bearer token; instead of bearer_env.
-    #[schemars(example = &"/run/secrets/ranker")]
-    pub(in crate::config) bearer_file: Option<String>,
-
-    /// Certificates (PEM) that sign the server's, beside the system's.
-    #[schemars(example = &"/etc/ssl/ranker-ca.pem")]
-    pub(in crate::config) ca_file: Option<String>,
-
-    /// The certificate (PEM) to show to a server that asks for one, with those that lead to its authority.
-    #[schemars(example = &"/etc/ssl/headwater.pem")]
-    pub(in crate::config) client_cert_file: Option<String>,
-
-    /// The private key (PEM) of that certificate; nobody but us should be able to read it.
-    #[schemars(example = &"/etc/ssl/headwater.key")]
-    pub(in crate::config) client_key_file: Option<String>,
-
-    /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
-    #[schemars(example = &"none")]
-    pub(in crate::config) proxy: Option<String>,
+        /// The SOCKS5 proxy to it; "none" where the one for all targets is not for this one.
+        #[schemars(example = &"none")]
+        pub(in crate::config) proxy: Option<String>,
+    }
 }
 
 /// What a probe asks.

@@ -62,7 +62,7 @@ pub(in super::super) struct RedisTable {
     #[schemars(example = &"/run/secrets/features-sentinel")]
     pub(in super::super) sentinel_password_file: Option<String>,
 
-    /// Certificates (PEM) that sign the servers', beside the system's.
+    /// Certificates (PEM) that sign the servers'; no other is trusted then.
     #[schemars(example = &"/etc/ssl/features-ca.pem")]
     pub(in super::super) ca_file: Option<String>,
 

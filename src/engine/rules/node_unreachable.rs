@@ -18,8 +18,9 @@ pub(super) static RULE: Rule = Rule {
     doc: "The node refused the connection, or has not answered for 10 s. A late answer is not absence: below \
           10 s the node is shown as late. What the cluster says of the node is told beside it, because its own \
           view comes seconds later and may be rosier than ours. A node that loads its data answers us alone, and counts \
-          as absent. Of a node that only an exporter asks, its page says whether it answers. A replica that is down is a \
-          suspect at most while its primary answers. When every target goes at once, none of them is accused: whoever looks is the \
+          as absent. Of a node that only an exporter asks, its page says whether it answers; the exporter's own password or \
+          network may be what is wrong, so the node is a suspect at most. So is a replica that is down while its primary \
+          answers. When every target goes at once, none of them is accused: whoever looks is the \
           first suspect.",
     next: "see whether the process runs and the port answers from a service's host; if it is a primary, watch \
            that its replica takes over",
@@ -34,10 +35,16 @@ pub(super) static RULE: Rule = Rule {
         unit: Unit::Seconds,
         help: "silence that counts as absence",
     }],
-    rivals: &[RivalRow {
-        rule: "network-path",
-        told_by: "a look from another host: only the way from here may be broken",
-    }],
+    rivals: &[
+        RivalRow {
+            rule: "network-path",
+            told_by: "a look from another host: only the way from here may be broken",
+        },
+        RivalRow {
+            rule: "network-path",
+            told_by: "the exporter's log, and a look with its password from its host: only it may be refused or cut off",
+        },
+    ],
     absorbs: &["slow-to-answer"],
     judge,
 };
@@ -113,18 +120,15 @@ fn by_exporter(scene: &Scene<'_>, node: &Subject) -> Judgement {
         return Judgement::Unknown("no node answers the exporters: their own way may be broken".to_owned());
     }
     let breach = Breach::new(
-        "does not answer its exporter, whose page is all that we see of it".to_owned(),
+        "does not answer its exporter, whose page is all that we see of it and whose own password or network may be wrong"
+            .to_owned(),
         format!("{} unreachable", node.address().unwrap_or("node")),
         2.0,
         vec![evidence(REDIS_REACHABLE, seen, Some(1.0), None)],
     )
-    .with_rival(&RULE.rivals[0]);
-    let shard = node.parent().unwrap_or_else(|| node.clone());
-    if scene.primary(&shard) == Some(node) {
-        breach.judged()
-    } else {
-        breach.at_most(Confidence::Low).judged()
-    }
+    .with_rival(&RULE.rivals[1]);
+    // Nobody but the exporter says so, and what it says may be about itself.
+    breach.at_most(Confidence::Low).judged()
 }
 
 fn is_loading(scene: &Scene<'_>, node: &Subject) -> bool {
@@ -191,6 +195,7 @@ mod tests {
     use crate::engine::Engine;
     use crate::metric::{REDIS_ANSWER_TIME, REDIS_REACHABLE};
     use crate::reading::{Event, ExportedNode, Input, Reading, Value};
+    use crate::report::{Confidence, Verdict};
     use crate::settings::{Baselines, Settings};
     use crate::snapshot::Snapshot;
     use crate::subject::Subject;
@@ -240,5 +245,20 @@ mod tests {
         assert_eq!(of(&["a:1"]), ["firing", "clear", "clear"]);
         assert_eq!(of(&["c:1"]), ["clear", "clear", "firing"]);
         assert_eq!(of(&["a:1", "b:1", "c:1"]), ["unknown"; 3]);
+    }
+
+    #[test]
+    fn a_primary_of_which_only_its_exporter_says_so_is_a_suspect_at_most() {
+        let snapshot = told(&["a:1"]);
+        let [suspect] = snapshot.report.suspects.as_slice() else { panic!("{:?}", snapshot.report.suspects) };
+        assert_eq!((suspect.subject.as_str(), suspect.confidence), ("redis/f#0@a:1", Confidence::Low));
+        assert_ne!(suspect.verdict, Verdict::Guilty);
+        assert!(
+            suspect.sentence.contains("whose own password or network may be wrong"),
+            "{}",
+            suspect.sentence
+        );
+        let [rival] = suspect.rivals.as_slice() else { panic!("{:?}", suspect.rivals) };
+        assert!(rival.told_by.contains("the exporter's log"), "{}", rival.told_by);
     }
 }

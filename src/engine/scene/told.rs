@@ -35,8 +35,9 @@ impl Told {
     /// it is.
     pub(crate) fn address(&self) -> Option<&str> {
         let part = self.part.as_ref()?.as_str();
-        let place = part.split_once("://").map_or(part, |(_, rest)| rest);
-        Some(place.split('/').next().unwrap_or(place))
+        let Some((_, rest)) = part.split_once("://") else { return part.split('/').next() };
+        // What is hidden of a login, and of a query, is no part of it.
+        rest.split(['/', '?', '#']).next()?.rsplit('@').next()
     }
 }
 
@@ -130,5 +131,24 @@ impl Scene<'_> {
             .find(|values| values.len() >= LEAST_POINTS)?;
         values.sort_by(f64::total_cmp);
         Some(Baseline::new(quantile(&values, q)?, BaselineFrom::Earlier))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_part_is_its_host_and_port() {
+        for (part, address) in [
+            ("http://10.0.0.1:8000", "10.0.0.1:8000"),
+            ("http://10.0.0.1:8000/v1/x", "10.0.0.1:8000"),
+            ("http://u:***@10.0.0.1:8000?***", "10.0.0.1:8000"),
+            ("10.0.0.1:8000", "10.0.0.1:8000"),
+            ("ranker@eu", "ranker@eu"),
+        ] {
+            let told = Told { by: "gateway/edge".parse().unwrap(), part: Some(RemoteText::new(part)) };
+            assert_eq!(told.address(), Some(address), "{part}");
+        }
     }
 }

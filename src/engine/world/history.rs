@@ -1,7 +1,6 @@
 //! What sources remember of healthy times.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::World;
 use crate::metric::MetricName;
@@ -12,28 +11,35 @@ use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
 
-/// What was usual then is compared with for this long: at another time of day something else is usual.
-const SPEAKS_FOR: Duration = Duration::from_secs(6 * 3_600);
-
 /// The series that a value is of.
 type Series = (Subject, MetricName, Option<RemoteText>);
+
+/// What was usual of one series.
+#[derive(Debug)]
+struct Remembered {
+    /// Who remembers it.
+    source: Subject,
+    /// The end of the span that it was usual in.
+    ended: Moment,
+    row: BaselineRow,
+}
 
 /// The healthy values of all sources that remember any.
 #[derive(Debug, Default)]
 pub(crate) struct Histories {
-    rows: BTreeMap<Series, (Moment, BaselineRow)>,
-    spans: BTreeMap<Subject, (Moment, HistorySpan)>,
+    rows: BTreeMap<Series, Remembered>,
+    spans: BTreeMap<Subject, HistorySpan>,
 }
 
 impl World {
     /// Takes what a source remembers, under the names of now.
-    pub(super) fn remember(&mut self, source: &Subject, at: Moment, mut history: History) {
+    pub(super) fn remember(&mut self, source: &Subject, mut history: History) {
         for row in &mut history.rows {
             if let Some(subject) = self.placed_subject(&row.subject) {
                 row.subject = subject;
             }
         }
-        self.histories.take(source, at, history);
+        self.histories.take(source, history);
     }
 
     /// What sources remember of healthy times.
@@ -44,20 +50,22 @@ impl World {
 
 impl Histories {
     /// Takes what a source remembers.
-    fn take(&mut self, source: &Subject, at: Moment, history: History) {
-        let values = history.rows.len();
-        for row in history.rows {
+    fn take(&mut self, source: &Subject, history: History) {
+        let History { from, to, rows } = history;
+        let mut added = 0;
+        for row in rows {
             let series = (row.subject.clone(), row.metric.clone(), row.part.clone());
-            self.rows.insert(series, (at, row));
+            let before = self.rows.insert(series, Remembered { source: source.clone(), ended: to, row });
+            added += usize::from(before.is_none_or(|before| before.source != *source));
         }
-        let told = |before: Option<&(Moment, HistorySpan)>| HistorySpan {
+        let span = self.spans.entry(source.clone()).or_insert_with(|| HistorySpan {
             source: source.clone(),
-            from: before.map_or(history.from, |(_, before)| before.from.min(history.from)),
-            to: before.map_or(history.to, |(_, before)| before.to.max(history.to)),
-            values: before.map_or(0, |(_, before)| before.values) + values,
-        };
-        let span = told(self.spans.get(source));
-        self.spans.insert(source.clone(), (at, span));
+            from,
+            to,
+            values: 0,
+        });
+        (span.from, span.to) = (span.from.min(from), span.to.max(to));
+        span.values += added;
     }
 
     /// What was usual of one series, unless that was too long ago.
@@ -72,12 +80,54 @@ impl Histories {
             return None;
         }
         let series = (subject.clone(), metric.clone(), part.cloned());
-        self.rows.get(&series).filter(|(told, _)| now.since(*told) <= SPEAKS_FOR).map(|(_, row)| row)
+        self.rows.get(&series).filter(|told| History::speaks(told.ended, now)).map(|told| &told.row)
     }
 
     /// What each source remembers, unless that was too long ago.
     pub(crate) fn spans(&self, now: Moment) -> Vec<HistorySpan> {
-        let spans = self.spans.values().filter(|(told, _)| now.since(*told) <= SPEAKS_FOR);
-        spans.map(|(_, span)| span.clone()).collect()
+        self.spans.values().filter(|span| History::speaks(span.to, now)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metric::QUEUE_WAITING;
+
+    fn row(subject: &str) -> BaselineRow {
+        BaselineRow {
+            subject: subject.parse().unwrap(),
+            metric: QUEUE_WAITING.into(),
+            part: None,
+            hour: 0,
+            typical: 3.0,
+            spread: 0.0,
+            points: 60,
+            high: None,
+            mean: None,
+        }
+    }
+
+    #[test]
+    fn what_was_usual_speaks_from_the_end_of_its_span_on_and_counts_once() {
+        let source: Subject = "service/prometheus".parse().unwrap();
+        let hour = Duration::from_secs(3_600);
+        let (from, to) = (Moment(0), Moment(0) + hour);
+        let mut known = Histories::default();
+        let one =
+            |subjects: &[&str]| History { from, to, rows: subjects.iter().map(|name| row(name)).collect() };
+        known.take(&source, one(&["queue/a", "queue/b"]));
+        known.take(&source, one(&["queue/b", "queue/c"]));
+        let spans = known.spans(to);
+        assert_eq!(
+            spans.iter().map(|span| (span.from, span.to, span.values)).collect::<Vec<_>>(),
+            [(from, to, 3)]
+        );
+        let has = |now| known.row(&"queue/a".parse().unwrap(), &QUEUE_WAITING.into(), None, now).is_some();
+        let last = to + History::SPEAKS_FOR;
+        assert!(has(to) && has(last) && !has(last + Duration::from_secs(1)));
+        assert!(known.spans(last + Duration::from_secs(1)).is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! Targets that DNS knows: the addresses of a name, or the services under it.
 
 pub mod message;
+mod resolver_file;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,6 +20,7 @@ use super::{Named, Trouble};
 use crate::sources::LONGEST_WAIT;
 pub use message::Record;
 use message::{Answer, Found, answer, question, with_longer_answers};
+use resolver_file::ResolverFile;
 
 /// How long one server is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -29,12 +31,6 @@ const ROUNDS: usize = 2;
 
 /// The longest datagram that is taken, in bytes; some servers send more than they are asked for.
 const LONGEST_ANSWER: usize = 4_096;
-
-/// The servers that are asked, of those that this machine names.
-const MOST_SERVERS: usize = 3;
-
-/// Where this machine says which servers it asks.
-const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
 /// What DNS is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,22 +48,24 @@ pub struct Query {
 /// The targets that a name stands for at present, `host:port`; gives up after [`LONGEST_WAIT`].
 pub(super) async fn resolve(query: &Query) -> Result<Named, Trouble> {
     let asked = format!("{} records of {}", query.record.word(), RemoteText::new(&query.name));
-    timeout(LONGEST_WAIT, look_up(query, &asked)).await.unwrap_or_else(|_| {
-        let message =
-            format!("{asked}: no answer within {} s: check the DNS servers", LONGEST_WAIT.as_secs());
-        Err(Trouble::new(FaultKind::Silent, message))
-    })
+    timeout(LONGEST_WAIT, look_up(query, &asked, ResolverFile::read(query.server))).await.unwrap_or_else(
+        |_| {
+            let message =
+                format!("{asked}: no answer within {} s: check the DNS servers", LONGEST_WAIT.as_secs());
+            Err(Trouble::new(FaultKind::Silent, message))
+        },
+    )
 }
 
-async fn look_up(query: &Query, asked: &str) -> Result<Named, Trouble> {
-    let (records, by) = match (query.record, query.server) {
-        (Record::Srv, _) | (_, Some(_)) => {
-            let here = ResolverFile::read(query.server);
-            let records = ask_all(query, &here, asked).await?;
-            (records, words(&here.servers))
-        }
+async fn look_up(query: &Query, asked: &str, here: ResolverFile) -> Result<Named, Trouble> {
+    let known = match (query.record, query.server) {
+        (Record::Srv, _) | (_, Some(_)) => None,
         // This machine's own way also knows its hosts file.
-        (_, None) => (by_this_machine(query, asked).await?, "this machine's resolver".to_owned()),
+        (_, None) => by_this_machine(query).await,
+    };
+    let (records, by) = match known {
+        Some(records) => (records, "this machine's resolver".to_owned()),
+        None => (ask_all(query, &here, asked).await?, words(&here.servers)),
     };
     let targets: Vec<String> = records
         .found
@@ -101,29 +99,16 @@ fn words(servers: &[SocketAddr]) -> String {
     servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-async fn by_this_machine(query: &Query, asked: &str) -> Result<Records, Trouble> {
+/// The addresses that this machine's resolver finds; `None` where it finds none of the kind, because it does not say
+/// whether there are none or only one of the two questions that it asks could be answered. DNS itself says which.
+async fn by_this_machine(query: &Query) -> Option<Records> {
     let is_wanted = |address: &IpAddr| address.is_ipv4() == (query.record == Record::A);
-    match timeout(PATIENCE * 4, lookup_host((query.name.as_str(), query.port))).await {
-        Err(_) => Err(Trouble::new(FaultKind::Silent, format!("{asked}: no answer within 8 s"))),
-        Ok(Err(error)) if says_no_such_name(&error) => Ok(Records::default()),
-        Ok(Err(error)) => {
-            let message = format!("{asked} cannot be looked up ({error}): check this machine's DNS");
-            Err(Trouble::new(FaultKind::Unreachable, message))
-        }
-        Ok(Ok(addresses)) => {
-            let mut found: Vec<Found> =
-                addresses.map(|address| address.ip()).filter(is_wanted).map(Found::Address).collect();
-            found.sort();
-            found.dedup();
-            Ok(Records { found, odd: 0 })
-        }
-    }
-}
-
-/// Whether the name is known to have no address, which is an answer; the words are those of the C library.
-fn says_no_such_name(error: &io::Error) -> bool {
-    let words = error.to_string();
-    words.contains("Name or service not known") || words.contains("No address associated")
+    let told = timeout(PATIENCE * 2, lookup_host((query.name.as_str(), query.port))).await.ok()?.ok()?;
+    let mut found: Vec<Found> =
+        told.map(|address| address.ip()).filter(is_wanted).map(Found::Address).collect();
+    found.sort();
+    found.dedup();
+    (!found.is_empty()).then_some(Records { found, odd: 0 })
 }
 
 /// Asks under each name that may be meant until one exists.
@@ -237,73 +222,39 @@ async fn ask_over_tcp(server: SocketAddr, asked: &[u8], record: Record) -> io::R
     answer(&bytes, asked, record).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// What this machine says about asking DNS.
-#[derive(Debug, PartialEq, Eq)]
-struct ResolverFile {
-    servers: Vec<SocketAddr>,
-    search: Vec<String>,
-    dots: usize,
-}
-
-impl ResolverFile {
-    fn read(server: Option<SocketAddr>) -> Self {
-        let text = std::fs::read_to_string(RESOLVER_FILE).unwrap_or_default();
-        let mut own = Self::of(&text);
-        if let Some(server) = server {
-            own.servers = vec![server];
-        }
-        own
-    }
-
-    fn of(text: &str) -> Self {
-        let mut own = Self { servers: vec![], search: vec![], dots: 1 };
-        for line in text.lines() {
-            let mut words = line.split_whitespace();
-            match words.next() {
-                Some("nameserver") => {
-                    let server = words.next().and_then(|word| word.parse::<IpAddr>().ok());
-                    own.servers.extend(server.map(|server| SocketAddr::new(server, 53)));
-                }
-                Some("search" | "domain") => own.search = words.map(str::to_owned).collect(),
-                Some("options") => {
-                    let dots = words.find_map(|word| word.strip_prefix("ndots:")?.parse().ok());
-                    own.dots = dots.unwrap_or(own.dots);
-                }
-                _ => {}
-            }
-        }
-        own.servers.truncate(MOST_SERVERS);
-        own
-    }
-
-    /// The whole names that a written one may mean, the likelier first.
-    fn names(&self, written: &str) -> Vec<String> {
-        if written.ends_with('.') {
-            return vec![written.to_owned()];
-        }
-        let below = self.search.iter().map(|domain| format!("{written}.{}", domain.trim_matches('.')));
-        let whole = [written.to_owned()];
-        match written.matches('.').count() >= self.dots {
-            true => whole.into_iter().chain(below).collect(),
-            false => below.chain(whole).collect(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_is_looked_for_below_the_search_domains_as_this_machine_does() {
-        let text = "# made by hand\nnameserver 10.0.0.2\nnameserver ::1\nnameserver x\nsearch prod.svc svc.\n\
-                    options timeout:1 ndots:2\n";
-        let here = ResolverFile::of(text);
-        let servers: Vec<String> = here.servers.iter().map(ToString::to_string).collect();
-        assert_eq!(servers, ["10.0.0.2:53", "[::1]:53"]);
-        assert_eq!(here.names("ranker"), ["ranker.prod.svc", "ranker.svc", "ranker"]);
-        assert_eq!(here.names("a.b.c"), ["a.b.c", "a.b.c.prod.svc", "a.b.c.svc"]);
-        assert_eq!(here.names("ranker."), ["ranker."]);
-        assert_eq!(ResolverFile::of(""), ResolverFile { servers: vec![], search: vec![], dots: 1 });
+    /// A server that gives every question back with this code and nothing else.
+    async fn server(code: u8) -> SocketAddr {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        tokio::spawn(async move {
+            let mut bytes = vec![0; LONGEST_ANSWER];
+            while let Ok((length, from)) = socket.recv_from(&mut bytes).await {
+                bytes[2] |= 0x80;
+                bytes[3] = code;
+                socket.send_to(&bytes[..length], from).await.unwrap();
+            }
+        });
+        address
+    }
+
+    /// The targets at port 1 of a name that needs no server, where DNS says this code.
+    async fn told(record: Record, code: u8) -> Result<Vec<String>, FaultKind> {
+        let query = Query { name: "127.0.0.1".to_owned(), record, port: 1, server: None };
+        let here = ResolverFile::of("").asking(server(code).await);
+        let named = look_up(&query, "it", here).await.map_err(|trouble| trouble.kind)?;
+        Ok(named.groups.into_iter().flat_map(|group| group.targets).collect())
+    }
+
+    #[tokio::test]
+    async fn that_this_machine_finds_no_address_of_a_kind_is_no_word_that_there_is_none() {
+        const FAILED: u8 = 2;
+        const NO_SUCH_NAME: u8 = 3;
+        assert_eq!(told(Record::A, FAILED).await, Ok(vec!["127.0.0.1:1".to_owned()]));
+        assert_eq!(told(Record::Aaaa, FAILED).await, Err(FaultKind::Busy));
+        assert_eq!(told(Record::Aaaa, NO_SUCH_NAME).await, Ok(vec![]));
     }
 }

@@ -7,7 +7,8 @@ use headwater_engine::{Kind, RemoteText, Subject};
 use reqwest::Url;
 
 use super::Naming;
-use crate::config::{bare_subject, metrics_place};
+use crate::config::{bare_subject, metrics_place, shown_address};
+use crate::sources::label::{named_after, plain};
 use crate::sources::metrics::MetricsSpec;
 use crate::sources::metrics::fetch::Address;
 
@@ -28,7 +29,7 @@ pub(super) fn page(
     address: &str,
     labels: &BTreeMap<String, String>,
 ) -> Result<(Target, MetricsSpec), String> {
-    let shown = || RemoteText::new(address);
+    let shown = || RemoteText::new(&shown_address(address));
     let scheme = labels.get(SCHEME).map_or(naming.scheme.as_str(), String::as_str);
     if !matches!(scheme, "http" | "https") {
         return Err(format!("'{}' has the scheme '{}'", shown(), RemoteText::new(scheme)));
@@ -91,20 +92,6 @@ fn component(naming: &Naming, place: &str, labels: &BTreeMap<String, String>) ->
         .unwrap_or_else(|| bare_subject(Kind::Service, place))
 }
 
-/// What an instance is called of which the page of a prober tells, by the address that the prober was asked about.
-pub(crate) fn named_after(address: &str) -> Option<String> {
-    Some(plain(host_and_path(address))).filter(|name| !name.is_empty())
-}
-
-/// What tells addresses of one kind apart, without what could be a secret.
-fn host_and_path(address: &str) -> &str {
-    let address = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let address = address.split(['?', '#']).next().unwrap_or_default();
-    // A password may hold a '/', and a path an '@': of both the shorter name is the safe one.
-    let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
-    address.trim_end_matches('/')
-}
-
 /// The component that a label's value names: KIND/NAME, or the name of a service.
 fn named(value: &str) -> Subject {
     let written = value.parse::<Subject>().ok().filter(|subject| {
@@ -115,12 +102,6 @@ fn named(value: &str) -> Subject {
         Some(subject) => Subject::component(subject.kind(), &plain(subject.name())),
         None => Subject::component(Kind::Service, &plain(value)),
     }
-}
-
-/// A label's value as a part of a subject's name.
-fn plain(text: &str) -> String {
-    let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '[' | ']');
-    RemoteText::new(text).as_str().chars().map(|c| if kept(c) { c } else { '-' }).collect()
 }
 
 #[cfg(test)]
@@ -172,7 +153,15 @@ mod tests {
         assert_eq!((subject.as_str(), place.as_str()), ("service/web@ranker:8000-ready", "prober:9115"));
         assert!(url.starts_with("http://prober:9115/metrics?target=https"), "{url}");
         assert_eq!(about(&naming, "redis://10.0.0.1:6379").0, "service/web@10.0.0.1:6379");
+        assert_eq!(
+            about(&naming, "https://u:s3c?ret@ranker/x").0,
+            "service/web@prober:9115",
+            "half of a password"
+        );
         assert_eq!(about(&naming, "").0, "service/web@prober:9115");
+        naming.instance_label = Some("__param_target".to_owned());
+        let (subject, ..) = about(&naming, "https://u:s3c?ret@ranker/x");
+        assert!(!subject.contains("s3c") && !subject.contains("ret"), "{subject}");
         naming.instance_label = Some("pod".to_owned());
         assert_eq!(about(&naming, "redis://10.0.0.1:6379").0, "service/web@p-1");
     }
@@ -230,7 +219,8 @@ mod tests {
             ("::1", &[]),
             ("h:1", &[("__scheme__", "file")]),
         ] {
-            assert!(page(&Naming::default(), address, &labels(pairs)).is_err(), "{address}");
+            let why = page(&Naming::default(), address, &labels(pairs)).unwrap_err();
+            assert!(!why.contains(":p@"), "a password: {why}");
         }
     }
 }

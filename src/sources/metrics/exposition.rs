@@ -7,6 +7,7 @@
 mod family;
 mod histogram;
 mod line;
+mod number;
 mod openmetrics;
 mod problem;
 
@@ -29,6 +30,10 @@ const MOST_SAMPLES: usize = 2_000_000;
 
 /// The most labels that are kept of one page, in all its samples.
 const MOST_LABELS: usize = 4_000_000;
+
+/// The samples, names and families that there is room for at first, beside what the length of a page makes likely: a short
+/// one would else ask for memory again and again.
+const LEAST: usize = 16;
 
 const TOO_MANY_SAMPLES: &str = "there are more than 2000000 samples, or 4000000 labels of them";
 const TOO_MANY_NAMES: &str = "there are more than 65536 metric names";
@@ -198,23 +203,24 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(format: Format, size: usize) -> Self {
         // About a hundred bytes a line and three labels each, from the pages that real servers give.
+        let names = LEAST + size / 512;
         let page = Exposition {
             format,
-            families: vec![],
-            samples: Vec::with_capacity(size / 96),
+            families: Vec::with_capacity(names),
+            samples: Vec::with_capacity(LEAST + size / 96),
             exemplars: vec![],
             problems: Problems::default(),
             lines: 0,
             native_histograms: 0,
-            names: vec![],
+            names: Vec::with_capacity(names),
             labels: Vec::with_capacity(size / 40),
         };
-        let index = || HashMap::with_capacity_and_hasher(size / 512, RandomState::default());
+        let index = || HashMap::with_capacity_and_hasher(names, RandomState::default());
         Self {
             page,
             name_index: index(),
             family_index: index(),
-            metadata: vec![],
+            metadata: Vec::with_capacity(if format == Format::OpenMetrics { 2 * LEAST } else { 0 }),
             last_name: u32::MAX,
             last_family: u32::MAX,
             ended: false,

@@ -19,7 +19,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 
 pub use address::Address;
-pub(super) use address::without_user;
 pub use clients::Clients;
 use sockets::Sockets;
 pub(crate) use sockets::most_kept;

@@ -12,6 +12,8 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
+use crate::config::shown_address;
+
 use super::dialect::{Asked, Dialect, Dialects, Field, Naming, PartName, Pattern, Row, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
 
@@ -424,5 +426,6 @@ fn add(samples: &mut [Sample], more: &Sample) -> bool {
 }
 
 fn joined(labels: &[Label<'_>]) -> String {
-    labels.iter().map(|label| format!("{}={}", label.name, label.value)).collect::<Vec<_>>().join(",")
+    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_address(&label.value));
+    labels.iter().map(one).collect::<Vec<_>>().join(",")
 }

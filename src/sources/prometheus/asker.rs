@@ -19,8 +19,11 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// How often a question that could wait is put.
 const MOST_TRIES: u32 = 6;
 
-/// What passes: a server that is busy (429, 503), too slow, or just being started anew.
-const PASSES: &[FaultKind] = &[FaultKind::Busy, FaultKind::Silent, FaultKind::Unreachable];
+/// Whether what went wrong is not the question's doing and passes: a server that is busy (429, 503), too slow, or just
+/// being started anew.
+pub(super) fn passes(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Busy | FaultKind::Silent | FaultKind::Unreachable)
+}
 
 /// Who puts questions to one server, one at a time.
 #[derive(Debug)]
@@ -85,7 +88,7 @@ impl Asker {
             failures += 1;
             let pause = backoff(FIRST_PAUSE, failures);
             let is_over = failures >= MOST_TRIES || Instant::now() + pause >= deadline;
-            if is_over || !PASSES.contains(&fault.kind) {
+            if is_over || !passes(&fault) {
                 return Err(fault);
             }
             sleep(pause).await;

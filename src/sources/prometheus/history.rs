@@ -16,10 +16,11 @@ use tokio::time::Instant;
 
 use super::PrometheusSpec;
 use super::answer::{Queried, Series};
-use super::asker::Asker;
+use super::asker::{Asker, passes};
 use super::instance::{Clock, Instance, InstanceKey, Named, Remembered};
 use super::looking_back::{AGAIN_AFTER, Known};
 use super::page::Types;
+use super::turns::{MOST_TARGETS, Share, turns};
 use crate::config::prometheus::server_subject;
 use crate::sources::metrics::fetch::Address;
 use crate::sources::{Outlet, now};
@@ -32,8 +33,7 @@ pub const SPAN_ENDS_BEFORE: Duration = Duration::from_secs(3_600);
 const STEPS: u32 = 60;
 const STEP: Duration = Duration::from_secs(60);
 
-/// The most targets whose past is asked for, and the most bytes of all answers.
-const MOST_TARGETS: usize = 200;
+/// The most bytes of all answers.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How long one look may take, pauses for a busy server among it.
@@ -81,40 +81,50 @@ pub(super) async fn remember(
     let source = server_subject(asker.address().host_and_port());
     let deadline = Instant::now() + LONGEST_LOOK;
     let mut looking = Looking { spec, memory, asker, types: Arc::new(types), clock, deadline };
-    let by_component = by_component(targets);
-    let keys = |targets: &[Remembered]| targets.iter().map(|target| target.key.clone()).collect::<Vec<_>>();
-    let all: BTreeMap<Subject, Vec<InstanceKey>> =
-        by_component.iter().map(|(component, targets)| (component.clone(), keys(targets))).collect();
-    let (by_component, left_out) = shares(by_component);
-    known.left_out += left_out;
+    let to = looking.memory.before;
     let mut troubles = vec![];
-    for (component, targets) in by_component {
-        match looking.component(&component, targets).await {
-            Ok(mut history) => {
-                if known.components.contains(&component) {
-                    // What was usual of all instances together is known, and of some of them would be something else.
-                    history.rows.retain(|row| row.subject.address().is_some());
-                }
-                known.has_told |= !history.rows.is_empty();
-                known.targets.extend(all.get(&component).into_iter().flatten().cloned());
-                known.components.insert(component);
-                if history.rows.is_empty() {
-                    continue;
-                }
-                let mut reading = Reading::new(source.clone(), now());
-                reading.events.push(Event::History(history));
-                if outlet.readings.send(reading).await.is_err() {
-                    return known;
-                }
-            }
-            Err(why) => troubles.push(why),
+    let targets = match History::speaks(to, now()) {
+        true => targets,
+        false => {
+            let (hours, clock) = (History::SPEAKS_FOR.as_secs() / 3_600, to.clock());
+            troubles.push(format!(
+                "what was before {clock} UTC ended more than {hours} h ago, at another time of day: it is compared with nothing"
+            ));
+            vec![]
+        }
+    };
+    for (component, Share { targets, left_out }) in turns(targets, &known.failures) {
+        if looking.asker.bytes() >= MOST_BYTES {
+            // What came before took it all: whoever is left is asked for in the next look, before those that fail.
+            troubles.push(too_much());
         }
         // One component may ask for too much; of a server that answers nobody the others learn nothing either.
-        if troubles.len() >= MOST_TROUBLES {
+        if troubles.len() >= MOST_TROUBLES || looking.asker.bytes() >= MOST_BYTES {
             break;
         }
+        let keys: Vec<InstanceKey> = targets.iter().map(|target| target.key.clone()).collect();
+        let mut failed = BTreeMap::new();
+        let told = looking.component(&component, targets, &mut failed).await;
+        known.failures.note(&component, &keys, &failed, told.is_err());
+        troubles.extend(told.as_ref().err().or(failed.values().next()).cloned());
+        let Ok(mut history) = told else { continue };
+        if known.components.contains(&component) || !failed.is_empty() {
+            // What was usual of all instances together is known, and of some of them would be something else.
+            history.rows.retain(|row| row.subject.address().is_some());
+        }
+        known.has_told |= !history.rows.is_empty();
+        known.left_out += left_out.len();
+        known.targets.extend(keys.into_iter().filter(|key| !failed.contains_key(key)).chain(left_out));
+        known.components.insert(component);
+        if history.rows.is_empty() {
+            continue;
+        }
+        let mut reading = Reading::new(source.clone(), now());
+        reading.events.push(Event::History(history));
+        if outlet.readings.send(reading).await.is_err() {
+            return known;
+        }
     }
-    let to = looking.memory.before;
     let why = match troubles.into_iter().next() {
         Some(why) => Some(why),
         None if !known.has_told => Some(format!(
@@ -140,30 +150,9 @@ pub(super) async fn remember(
     known
 }
 
-fn by_component(targets: Vec<Remembered>) -> BTreeMap<Subject, Vec<Remembered>> {
-    let mut by_component: BTreeMap<Subject, Vec<Remembered>> = BTreeMap::new();
-    for target in targets {
-        by_component.entry(target.component.clone()).or_default().push(target);
-    }
-    by_component
-}
-
-/// Of each component as many targets as its share of what may be asked for, and how many were left out.
-fn shares(
-    mut by_component: BTreeMap<Subject, Vec<Remembered>>,
-) -> (BTreeMap<Subject, Vec<Remembered>>, usize) {
-    let (mut free, mut left_out) = (MOST_TARGETS, 0);
-    let mut waiting = by_component.len();
-    let mut smallest_first: Vec<_> = by_component.values_mut().collect();
-    smallest_first.sort_by_key(|targets| targets.len());
-    for targets in smallest_first {
-        let share = free / waiting.max(1);
-        left_out += targets.len().saturating_sub(share);
-        targets.truncate(share);
-        free -= targets.len();
-        waiting -= 1;
-    }
-    (by_component, left_out)
+fn too_much() -> String {
+    let most = MOST_BYTES / (1024 * 1024);
+    format!("the answers for it have more than {most} MiB: read less with 'select'")
 }
 
 /// Somebody who looks through a server's past.
@@ -185,23 +174,31 @@ struct Past {
 }
 
 impl Looking<'_> {
-    /// What was usual of one component.
-    async fn component(&mut self, component: &Subject, targets: Vec<Remembered>) -> Result<History, String> {
+    /// What was usual of one component, without its targets that `failed`; the reason where nothing of it can be read.
+    async fn component(
+        &mut self,
+        component: &Subject,
+        targets: Vec<Remembered>,
+        failed: &mut BTreeMap<InstanceKey, String>,
+    ) -> Result<History, String> {
         let every = targets.iter().filter_map(|target| target.every).max().unwrap_or(STEP);
-        let long = self.span(&targets, step_of(every), false).await?;
+        let long = self.span(&targets, step_of(every), false, failed).await?;
         if !long.rows.is_empty() || every >= STEP {
             return Ok(long);
         }
         tracing::debug!(%component, "too little of an hour is remembered: looking at scrapes");
-        self.span(&targets, every, true).await
+        failed.clear();
+        self.span(&targets, every, true, failed).await
     }
 
-    /// What was usual in so many steps before the end; of `scrapes` each is asked for, else one sample a step.
+    /// What was usual in so many steps before the end; of `scrapes` each is asked for, else one sample a step. A target
+    /// whose past cannot be read, for instance because it is too much, costs the others nothing.
     async fn span(
         &mut self,
         targets: &[Remembered],
         step: Duration,
         scrapes: bool,
+        failed: &mut BTreeMap<InstanceKey, String>,
     ) -> Result<History, String> {
         let to = self.memory.before;
         // The first sample of a total begins the first step.
@@ -209,13 +206,24 @@ impl Looking<'_> {
         let mut pasts = vec![];
         for target in targets {
             if self.asker.bytes() >= MOST_BYTES {
-                let most = MOST_BYTES / (1024 * 1024);
-                return Err(format!("the answers for it have more than {most} MiB: read less with 'select'"));
+                return Err(too_much());
             }
             let begun = Instant::now();
-            let series = self.series(target, (from, to, step), scrapes).await;
-            let series = series.map_err(|fault| fault.message.as_str().to_owned())?;
-            pasts.push(Past { key: target.key.clone(), labels: target.labels.clone(), series });
+            match self.series(target, (from, to, step), scrapes).await {
+                Ok(series) => {
+                    pasts.push(Past { key: target.key.clone(), labels: target.labels.clone(), series });
+                }
+                Err(fault) => {
+                    let why = fault.message.as_str().to_owned();
+                    failed.insert(target.key.clone(), why.clone());
+                    // A server that answers nobody is asked for no other, nor is one that refuses whatever is tried.
+                    if passes(&fault)
+                        || (pasts.is_empty() && failed.len() >= MOST_TROUBLES.min(targets.len()))
+                    {
+                        return Err(why);
+                    }
+                }
+            }
             tokio::time::sleep(begun.elapsed()).await;
         }
         let (types, clock) = (Arc::clone(&self.types), self.clock);

@@ -10,6 +10,7 @@ use headwater_engine::{Kind, Moment, RemoteText, Subject};
 use super::ComponentSelector;
 use super::answer::Series;
 use super::page::{ADDED, NAME, Types, written};
+use crate::sources::label::plain;
 use crate::sources::metrics::PageReader;
 use crate::sources::metrics::dialect::{Dialects, SubjectRole};
 use crate::sources::metrics::fetch::{Address, Page};
@@ -29,6 +30,11 @@ pub(super) struct InstanceKey {
 }
 
 impl InstanceKey {
+    #[cfg(test)]
+    pub(super) fn named(job: &str, instance: &str) -> Self {
+        Self { job: job.to_owned(), instance: instance.to_owned() }
+    }
+
     /// The target that a series was scraped from; `None` for one that is computed from others.
     pub(super) fn of(series: &Series) -> Option<Self> {
         let own = |label: &str| series.labels.get(label).filter(|value| !value.is_empty()).cloned();
@@ -225,10 +231,4 @@ fn component(
         || Subject::component(Kind::Service, &plain(&key.job)),
         |selector| selector.component.clone(),
     )
-}
-
-/// A label's value as a part of a subject's name.
-fn plain(text: &str) -> String {
-    let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '[' | ']');
-    RemoteText::new(text).as_str().chars().map(|c| if kept(c) { c } else { '-' }).collect()
 }

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use headwater_engine::Subject;
+use headwater_engine::reading::History;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::history::{Memory, remember};
 use super::instance::{Clock, InstanceKey, Remembered};
 use super::page::Types;
+use super::turns::Failures;
 use super::{MOST_INSTANCES, PrometheusSpec};
-use crate::sources::Outlet;
+use crate::sources::{Outlet, now};
 
 /// How soon after a look into the past the next one may begin.
 pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(300);
@@ -26,8 +28,10 @@ pub(super) struct Known {
     pub(super) components: BTreeSet<Subject>,
     /// Whether anything was told of the past.
     pub(super) has_told: bool,
-    /// Targets that were too many.
+    /// Targets that were too many, of those whose component is known.
     pub(super) left_out: usize,
+    /// What could not be read so far.
+    pub(super) failures: Failures,
     /// Whether it was said that something could not be told.
     pub(super) is_lacking: bool,
 }
@@ -66,7 +70,9 @@ impl LooksBack {
             }
         }
         let is_early = self.began.is_some_and(|began| began.elapsed() < self.memory.again_after);
-        if self.under_way.is_some() || is_early {
+        // What was usual so long ago is compared with nothing; whoever asks for it as the first thing hears so.
+        let is_over = self.began.is_some() && !History::speaks(self.memory.before, now());
+        if self.under_way.is_some() || is_early || is_over {
             return;
         }
         if self.known.targets.len() > 2 * MOST_INSTANCES {

@@ -19,6 +19,7 @@ use super::info::Info;
 use super::reply::text;
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
+use crate::sources::loopback::leads_back;
 
 /// How long one node may take to answer one question.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -161,8 +162,7 @@ async fn enter(dial: Dial, access: &Access) -> Result<(Dial, Connection, String)
 
 /// Whether an address, host and port, is this machine's own.
 fn is_here(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    leads_back(address.rsplit_once(':').map_or(address, |(host, _)| host))
 }
 
 fn user(spec: &RedisSpec) -> &str {

@@ -55,7 +55,7 @@ impl SentinelSpec {
 /// How TLS is verified.
 #[derive(Clone, Debug, Default)]
 pub struct TlsSpec {
-    /// A PEM file with the certificate authorities to trust beside the system's.
+    /// A PEM file with the only certificate authorities to trust; without it those of the system.
     pub ca_file: Option<PathBuf>,
     /// Accept any certificate; the traffic can then be read and changed by whoever is in between.
     pub insecure: bool,

@@ -111,17 +111,16 @@ pub(super) fn any() -> Option<Tls> {
     Tls::of(&TlsSpec { insecure: true, ..TlsSpec::default() }).ok()
 }
 
-/// The authorities of this machine, and beside them those that a target names.
+/// The authorities that a target names, which are trusted alone; those of this machine where it names none.
 fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let Some(path) = &spec.ca_file else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         return match roots.is_empty() {
             true => Err(tls_trouble("this machine has no certificate authorities: set ca_file".to_owned())),
             false => Ok(roots),
         };
     };
-    let of_machine = roots.len();
     let shown = path.display();
     let certificates =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(
@@ -132,7 +131,7 @@ fn roots(spec: &TlsSpec) -> Result<RootCertStore, Trouble> {
             tls_trouble(format!("ca_file '{shown}' holds a certificate that is no CA: {error}"))
         })?;
     }
-    match roots.len() == of_machine {
+    match roots.is_empty() {
         true => Err(tls_trouble(format!("ca_file '{shown}' holds no certificate: give the CA's PEM file"))),
         false => Ok(roots),
     }

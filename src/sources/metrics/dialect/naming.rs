@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::pattern::Labels;
 use super::{DialectError, SubjectRole, wrong};
+use crate::config::shown_address;
 use crate::sources::metrics::exposition::Label;
 
 /// What a name may be made of besides labels: who is asked.
@@ -117,9 +118,10 @@ impl Naming {
     ) -> Option<Subject> {
         match &self.by {
             By::Name { name, instance } => {
-                let whole = Subject::component(self.kind, &name.fill(labels, asked, self.kind)?);
+                let fill = |name: &Template| name.fill(labels, asked, self.kind);
+                let whole = Subject::component(self.kind, &shown_address(&fill(name)?));
                 match instance {
-                    Some(instance) => Some(whole.instance(&instance.fill(labels, asked, self.kind)?)),
+                    Some(instance) => Some(whole.instance(&shown_address(&fill(instance)?))),
                     None => Some(whole),
                 }
             }
@@ -128,6 +130,7 @@ impl Naming {
                 let (caller, callee) = (of(caller)?, of(callee)?);
                 let kind = kind.as_ref().and_then(of).and_then(|value| kinds.get(value));
                 let kind = kind.and_then(|word| Kind::from_word(word)).unwrap_or(Kind::Service);
+                let named = |kind, value| named(kind, &shown_address(value));
                 Some(Subject::edge(&named(Kind::Service, caller), &named(kind, callee)))
             }
         }
@@ -156,15 +159,17 @@ impl PartName {
         }
     }
 
+    /// The part that a series is about; of an address what may be shown.
     pub(in crate::sources::metrics) fn of<'p>(
         &self,
         labels: &'p [Label<'_>],
         asked: &Asked,
     ) -> Option<Cow<'p, str>> {
         match self {
-            Self::Label(names) => names.of(labels).map(Cow::Borrowed),
+            Self::Label(names) => names.of(labels).map(shown_address),
             Self::Text { template, .. } => {
-                template.fill(labels, asked, asked.component.kind()).map(Cow::Owned)
+                let filled = template.fill(labels, asked, asked.component.kind())?;
+                Some(Cow::Owned(shown_address(&filled).into_owned()))
             }
         }
     }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use headwater_engine::histogram::Histogram;
 
-use super::{Exposition, Label, Role, line};
+use super::number::number;
+use super::{Exposition, Label, Role};
 
 /// One whole histogram: all `_bucket`, `_sum` and `_count` lines of one label set.
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl Exposition<'_> {
             last = Some((labels, at));
             let parts = &mut series[at].2;
             match self.role(sample) {
-                Role::Bucket => match self.label(sample, "le").and_then(line::number) {
+                Role::Bucket => match self.label(sample, "le").and_then(number) {
                     Some(bound) if bound.is_finite() => parts.buckets.push((bound, sample.value)),
                     Some(bound) if bound > 0.0 => parts.infinite = Some(sample.value),
                     _ => {}

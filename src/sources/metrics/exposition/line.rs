@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::memchr2;
 
 use super::Label;
+use super::number::number;
 
 /// The most labels that one sample may have; more is an attack or a mistake, and comparing them all would cost.
 const MOST_LABELS: usize = 256;
@@ -269,11 +270,13 @@ impl<'a> Cursor<'a> {
         if name.is_some() {
             return Err(MALFORMED);
         }
-        let characters: usize = labels[first_label..]
-            .iter()
-            .map(|label| label.name.chars().count() + label.value.chars().count())
-            .sum();
-        if characters > MOST_EXEMPLAR_CHARACTERS {
+        let length = |of: fn(&str) -> usize| -> usize {
+            labels[first_label..].iter().map(|label| of(&label.name) + of(&label.value)).sum()
+        };
+        // Counting characters costs, and there are never more of them than bytes.
+        if length(str::len) > MOST_EXEMPLAR_CHARACTERS
+            && length(|text| text.chars().count()) > MOST_EXEMPLAR_CHARACTERS
+        {
             self.note("an exemplar's labels are longer than 128 characters");
         }
         self.gap();
@@ -351,11 +354,6 @@ impl<'a> Cursor<'a> {
         }
         &self.text[start..self.at]
     }
-}
-
-/// Reads a decimal number, `Inf` or `NaN` in any case; not the hexadecimal or grouped forms of some languages.
-pub(super) fn number(word: &str) -> Option<f64> {
-    word.parse().ok()
 }
 
 /// Reads a `# HELP`, `# TYPE` or `# UNIT` line: keyword, name, the rest. `Ok(None)` is any other comment.

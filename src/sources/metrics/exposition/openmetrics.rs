@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use self::groups::Groups;
-use super::line::{Keyword, number};
+use super::line::Keyword;
+use super::number::number;
 use super::{Exposition, FamilyKind, Label, Metadata, Problems, Sample};
 
 /// Checks a whole page and adds what it finds to the page's problems.
@@ -20,7 +21,7 @@ pub(super) fn check(page: &mut Exposition<'_>, metadata: &[Metadata<'_>]) {
         page,
         found: &mut found,
         families: HashMap::with_capacity_and_hasher(page.families.len(), RandomState::default()),
-        spare: (Groups::default(), vec![]),
+        spare: Spare::default(),
         bases: HashMap::default(),
         block: None,
     };
@@ -57,21 +58,26 @@ struct Block<'p> {
     kind: Option<FamilyKind>,
     has_help: bool,
     unit: Option<&'p str>,
-    samples: Vec<Member<'p>>,
     groups: Groups<'p>,
+    /// The suffixes of the names that were seen since its TYPE was last told: it has few names and many samples.
+    suffixes: Vec<(u32, &'static str)>,
     last: Option<Last<'p>>,
+    /// Of a histogram, the label set that the last sample was of.
+    buckets: Option<Buckets>,
 }
 
-/// A sample of a block.
-#[derive(Clone, Copy)]
-struct Member<'p> {
-    sample: &'p Sample,
-    suffix: &'static str,
-    /// The number of its label set.
+/// What one label set of a histogram has shown so far, in the samples of one moment that stand together.
+struct Buckets {
+    /// The number of the label set.
     group: usize,
-    /// Of a bucket, its upper bound.
-    bound: Option<f64>,
+    timestamp: Option<f64>,
+    /// The first line.
+    line: u32,
+    state: BucketState,
 }
+
+/// What one block leaves to the next: emptied, with their memory.
+type Spare<'p> = (Groups<'p>, Vec<(u32, &'static str)>);
 
 /// The sample before the present one.
 struct Last<'p> {
@@ -87,7 +93,7 @@ struct Checker<'p> {
     /// The families so far with their types.
     families: HashMap<&'p str, FamilyKind, RandomState>,
     /// The memory of the block before, for the next.
-    spare: (Groups<'p>, Vec<Member<'p>>),
+    spare: Spare<'p>,
     /// Of families whose name ends in what may be a suffix: what stands before it, with the suffixes.
     bases: HashMap<&'p str, Vec<&'p str>, RandomState>,
     block: Option<Block<'p>>,
@@ -96,16 +102,17 @@ struct Checker<'p> {
 impl<'p> Checker<'p> {
     fn open(&mut self, name: &'p str, line: u32) -> &mut Block<'p> {
         self.close();
-        let (groups, samples) = std::mem::take(&mut self.spare);
+        let (groups, suffixes) = std::mem::take(&mut self.spare);
         self.block.insert(Block {
             name,
             line,
             kind: None,
             has_help: false,
             unit: None,
-            samples,
             groups,
+            suffixes,
             last: None,
+            buckets: None,
         })
     }
 
@@ -114,12 +121,14 @@ impl<'p> Checker<'p> {
             Some(block) if block.name == meta.name => block,
             _ => self.open(&meta.name, meta.line),
         };
-        let (is_late, is_repeated) = match meta.keyword {
-            Keyword::Help => (!block.samples.is_empty(), std::mem::replace(&mut block.has_help, true)),
-            Keyword::Unit => (!block.samples.is_empty(), block.unit.replace(meta.text).is_some()),
+        let is_late = block.last.is_some();
+        let is_repeated = match meta.keyword {
+            Keyword::Help => std::mem::replace(&mut block.has_help, true),
+            Keyword::Unit => block.unit.replace(meta.text).is_some(),
             Keyword::Type => {
+                block.suffixes.clear();
                 let kind = FamilyKind::from_word(meta.text).unwrap_or(FamilyKind::Untyped);
-                (!block.samples.is_empty(), block.kind.replace(kind).is_some())
+                block.kind.replace(kind).is_some()
             }
         };
         if is_late {
@@ -137,10 +146,9 @@ impl<'p> Checker<'p> {
 
     fn sample(&mut self, sample: &'p Sample, has_exemplar: bool) {
         let page = self.page;
-        let name = page.name(sample);
-        let suffix = self.block.as_ref().and_then(|block| block.suffix_of(name));
+        let suffix = self.block.as_mut().and_then(|block| block.suffix_of(page, sample));
         let suffix = suffix.unwrap_or_else(|| {
-            self.open(name, sample.line);
+            self.open(page.name(sample), sample.line);
             ""
         });
         let Some(block) = &mut self.block else { return };
@@ -183,7 +191,19 @@ impl<'p> Checker<'p> {
             _ => {}
         }
         block.last = Some(Last { labels, part, group, timestamp: sample.timestamp });
-        block.samples.push(Member { sample, suffix, group, bound });
+        if is_histogram(kind) {
+            let is_same = |buckets: &Buckets| (buckets.group, buckets.timestamp) == (group, sample.timestamp);
+            if !block.buckets.as_ref().is_some_and(is_same) {
+                let (timestamp, line) = (sample.timestamp, sample.line);
+                let next = Buckets { group, timestamp, line, state: BucketState::default() };
+                judge(block.buckets.replace(next), self.found);
+            }
+            let broken =
+                block.buckets.as_mut().and_then(|these| these.state.add(suffix, bound, sample.value));
+            if let Some(reason) = broken {
+                self.found.breach(sample.line, reason);
+            }
+        }
     }
 
     fn close(&mut self) {
@@ -201,12 +221,10 @@ impl<'p> Checker<'p> {
                 self.found.breach(block.line, "an info or a stateset has no UNIT");
             }
         }
-        if is_histogram(kind) {
-            self.buckets(&block);
-        }
+        judge(block.buckets, self.found);
         block.groups.clear();
-        block.samples.clear();
-        self.spare = (block.groups, block.samples);
+        block.suffixes.clear();
+        self.spare = (block.groups, block.suffixes);
     }
 
     /// Adds a family; whether one of its possible names, the bare one and those with a suffix, is another's.
@@ -221,31 +239,26 @@ impl<'p> Checker<'p> {
         }
         self.families.insert(name, kind).is_some() || is_clash
     }
+}
 
-    /// Checks the buckets of each label set, and that its `_sum` and `_count` agree with them.
-    fn buckets(&mut self, block: &Block<'p>) {
-        let is_one =
-            |a: &Member<'_>, b: &Member<'_>| (a.group, a.sample.timestamp) == (b.group, b.sample.timestamp);
-        for group in block.samples.chunk_by(is_one) {
-            let mut state = BucketState::default();
-            for member in group {
-                if let Some(reason) = state.add(member) {
-                    self.found.breach(member.sample.line, reason);
-                }
-            }
-            if let Some(reason) = state.verdict() {
-                self.found.breach(group[0].sample.line, reason);
-            }
-        }
+/// Checks the buckets of a label set that is over, and that its `_sum` and `_count` agree with them.
+fn judge(buckets: Option<Buckets>, found: &mut Problems) {
+    if let Some((line, reason)) = buckets.and_then(|buckets| Some((buckets.line, buckets.state.verdict()?))) {
+        found.breach(line, reason);
     }
 }
 
 impl Block<'_> {
-    /// The suffix with which `name` belongs to this block.
-    fn suffix_of(&self, name: &str) -> Option<&'static str> {
+    /// The suffix with which a sample belongs to this block.
+    fn suffix_of(&mut self, page: &Exposition<'_>, sample: &Sample) -> Option<&'static str> {
+        if let Some((_, suffix)) = self.suffixes.iter().find(|(name, _)| *name == sample.name) {
+            return Some(suffix);
+        }
         let kind = self.kind.unwrap_or(FamilyKind::Untyped);
-        let suffix = name.strip_prefix(self.name)?;
-        kind.suffixes().iter().map(|(known, _)| *known).find(|known| *known == suffix)
+        let rest = page.name(sample).strip_prefix(self.name)?;
+        let suffix = kind.suffixes().iter().map(|(known, _)| *known).find(|known| *known == rest)?;
+        self.suffixes.push((sample.name, suffix));
+        Some(suffix)
     }
 }
 
@@ -330,24 +343,24 @@ struct BucketState {
 }
 
 impl BucketState {
-    fn add(&mut self, member: &Member<'_>) -> Option<&'static str> {
-        let sample = member.sample;
-        match member.suffix {
+    /// Takes a sample; of a bucket `bound` is its upper bound. What it breaks, if anything.
+    fn add(&mut self, suffix: &str, bound: Option<f64>, value: f64) -> Option<&'static str> {
+        match suffix {
             "_bucket" => {
-                let bound = member.bound?;
+                let bound = bound?;
                 self.has_negative_bound |= bound < 0.0;
                 let before = self.bound.replace(bound);
-                let is_falling = sample.value < std::mem::replace(&mut self.events, sample.value);
+                let is_falling = value < std::mem::replace(&mut self.events, value);
                 if before.is_some_and(|before| bound <= before) {
                     return Some("buckets must stand in the order of their bounds");
                 }
                 return is_falling.then_some("a bucket has fewer events than the one before");
             }
-            "_count" | "_gcount" => self.count = Some(sample.value),
+            "_count" | "_gcount" => self.count = Some(value),
             "_sum" => self.has_sum = true,
             "_gsum" => {
                 self.has_gauge_sum = true;
-                self.has_negative_gauge_sum = sample.value < 0.0;
+                self.has_negative_gauge_sum = value < 0.0;
             }
             _ => {}
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use headwater_engine::RemoteText;
 use reqwest::Url;
 
+use crate::config::shown_address;
 use crate::sources::metrics::MetricsSpecError;
 
 /// Where a page lives; shown without user, password and query.
@@ -29,7 +30,7 @@ impl Address {
     }
 
     fn with_path(text: &str, path: &str, hint: Option<&'static str>) -> Result<Self, MetricsSpecError> {
-        let wrong = || MetricsSpecError::Url { url: RemoteText::new(without_user(text)) };
+        let wrong = || MetricsSpecError::Url { url: RemoteText::new(&shown_address(text)) };
         let mut url = Url::parse(text.trim()).map_err(|_| wrong())?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong());
@@ -102,9 +103,4 @@ impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.shown)
     }
-}
-
-/// An address as it was written, without user and password.
-pub(in crate::sources::metrics) fn without_user(text: &str) -> &str {
-    text.rsplit_once('@').map_or(text, |(_, rest)| rest)
 }

@@ -106,13 +106,11 @@ fn build(spec: &MetricsSpec, is_tls: bool) -> Result<Client, MetricsSpecError> {
     };
     // Redirects stay on the same origin, so without TLS no certificate is ever checked; a host without any authority
     // cannot check certificates, but plain HTTP must work there.
-    let given = authorities.unwrap_or_default();
-    let client = match is_tls {
-        false => builder().tls_certs_only(given).build(),
-        true => builder()
-            .tls_certs_merge(given.clone())
-            .build()
-            .or_else(|_| builder().tls_certs_only(given).build()),
+    let client = match authorities {
+        // Who names an authority trusts that one alone.
+        Some(named) => builder().tls_certs_only(named).build(),
+        None if is_tls => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
+        None => builder().tls_certs_only([]).build(),
     };
     client.map_err(|error| MetricsSpecError::Client(RemoteText::new(&error.to_string())))
 }
