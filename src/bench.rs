@@ -10,6 +10,7 @@ pub mod baseline;
 pub mod child;
 pub mod cpu;
 mod cuda;
+pub mod failure;
 mod inputs;
 pub mod kernel;
 mod line;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod report;
 pub mod run;
 
+pub use failure::BenchError;
 pub use plan::{BackendChoice, Plan};
 pub use report::BenchReport;
-pub use run::{BenchError, run};
+pub use run::run;

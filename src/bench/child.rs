@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
+use rustix::process::{Signal, getpid, kill_process};
 
 use super::backend::{Backend, Opened, Runnable, Trouble};
 use super::cpu::Cpu;
@@ -23,7 +24,7 @@ pub fn measure_for_parent(plan: &str, parent: u32) -> u8 {
     if !die_with_parent(parent) {
         return 0;
     }
-    end_at(plan.deadline);
+    end_at(plan.deadline + LATER);
     std::panic::set_hook(Box::new(|panic| {
         let said = panic.payload().downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.payload().downcast_ref::<&str>().copied());
@@ -47,6 +48,7 @@ fn on_cpu(plan: &Plan) -> Result<(), Trouble> {
 fn on_gpu(plan: &Plan) -> Result<(), Trouble> {
     match cuda::open(plan) {
         Ok((gpu, opened)) => measure_on("cuda", &gpu, opened, plan)?,
+        Err(cuda::NotOpen::Absent(why)) => tell(&Line::Absent(why)),
         Err(cuda::NotOpen::Unusable(why)) => tell(&Line::Unusable(why)),
         Err(cuda::NotOpen::Refused(why)) => tell(&Line::Refused(why)),
     }
@@ -64,12 +66,17 @@ fn why_it_panicked(said: &str) -> String {
     }
 }
 
-/// Kills this process at its deadline: a call into a driver that hangs cannot be ended in any other way.
+/// How long after the deadline of its parent this process ends itself. The parent says what hangs; it is left to the child
+/// only where the parent cannot, and never a race between the two.
+const LATER: Duration = Duration::from_secs(2);
+
+/// Kills this process some time after its deadline: a call into a driver that hangs cannot be ended in any other way. It is
+/// killed and does not abort, which would write all of a driver's memory into a core file.
 fn end_at(deadline: Duration) {
-    // Nobody could be told that there is no thread for it; the parent has the same deadline.
+    // Nobody could be told that there is no thread for it; the parent has a deadline too.
     let _ = std::thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         std::thread::sleep(deadline);
-        std::process::abort();
+        let _ = kill_process(getpid(), Signal::KILL);
     });
 }
 

@@ -8,6 +8,8 @@ use super::report::{Conditions, DeviceState, KernelResult, Skipped};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
+    /// There is no GPU.
+    Absent(String),
     /// There is no such device, or it cannot be opened.
     Unusable(String),
     /// The device is there and is better left alone.

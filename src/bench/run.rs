@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_engine::RemoteText;
-use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 
+use super::failure::BenchError;
 use super::line::{Device, Line};
 use super::plan::{BackendChoice, Plan};
 use super::report::{BenchReport, SCHEMA, Skipped};
@@ -22,54 +22,12 @@ const KEPT_LINES: usize = 3;
 /// How long a killed child may take to be gone; one that a driver holds in the kernel cannot be waited for.
 const BURIAL: Duration = Duration::from_secs(1);
 
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// There is no device, or it cannot be used.
-    #[error("{0}")]
-    Unusable(String),
-    /// The device is in use, or short of memory.
-    #[error("refused: {0}")]
-    Refused(String),
-    /// The device, or the child, failed on the way.
-    #[error("the benchmark failed{}: {why}", at(.during))]
-    Failed {
-        /// The kernel that was under way.
-        during: Option<String>,
-        /// What was said of it.
-        why: String,
-    },
-    /// The child ended without a result.
-    #[error("the benchmark's process {how}{}{}", at(.during), quoted(.said))]
-    Died {
-        /// How it ended.
-        how: String,
-        /// The kernel that was under way.
-        during: Option<String>,
-        /// The end of its standard error.
-        said: String,
-    },
-    /// The child did not end in time and was killed.
-    #[error("the driver did not answer within {}{}: the benchmark's process was killed", show(.0.as_secs_f64(), Unit::Seconds), at(.1))]
-    Hung(Duration, Option<String>),
-    /// The child could not be started.
-    #[error("the benchmark's process cannot be started: {0}")]
-    NoChild(std::io::Error),
-}
-
-fn at(kernel: &Option<String>) -> String {
-    kernel.as_ref().map(|kernel| format!(" during '{kernel}'")).unwrap_or_default()
-}
-
-fn quoted(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(": {said}") }
-}
-
 /// Measures by a plan, in a child process. [`BackendChoice::Auto`] takes the CPU where there is no GPU, and says so; a GPU that
-/// is there and fails is never replaced by the CPU. Must be called within a tokio runtime whose threads outlive the child.
+/// is there and fails is never replaced by the CPU: that it fails is the answer. Must be called within a tokio runtime whose
+/// threads outlive the child.
 pub async fn run(plan: &Plan) -> Result<BenchReport, BenchError> {
     match (plan.backend, measured(plan).await) {
-        (BackendChoice::Auto, Err(BenchError::Unusable(why))) => {
+        (BackendChoice::Auto, Err(BenchError::Absent(why))) => {
             let on_cpu = Plan { backend: BackendChoice::Cpu, ..plan.clone() };
             let mut report = measured(&on_cpu).await?;
             report.notes.insert(0, format!("measured on the CPU: {why}"));
@@ -82,6 +40,7 @@ pub async fn run(plan: &Plan) -> Result<BenchReport, BenchError> {
 async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
     let mut child = start(plan).map_err(BenchError::NoChild)?;
     let mut heard = Heard::default();
+    let begun = Instant::now();
     let ended = tokio::time::timeout(plan.deadline, listen(&mut child, &mut heard)).await;
     if !matches!(ended, Ok(Ok(Some(_)))) {
         // Dropping the child kills it as well; waiting only spares the system a zombie.
@@ -89,6 +48,10 @@ async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
         let _ = tokio::time::timeout(BURIAL, child.wait()).await;
     }
     match ended {
+        // Where this process was held up itself, the child ended itself first.
+        Ok(Ok(Some(status))) if status.signal().is_some() && begun.elapsed() >= plan.deadline => {
+            Err(BenchError::Hung(plan.deadline, heard.during))
+        }
         Ok(Ok(status)) => heard.report(status),
         Ok(Err(error)) => Err(BenchError::Failed { during: heard.during, why: error.to_string() }),
         Err(_) => Err(BenchError::Hung(plan.deadline, heard.during)),
@@ -207,6 +170,7 @@ impl Heard {
         let mut done = None;
         for line in self.lines {
             match line {
+                Line::Absent(why) => return Err(BenchError::Absent(why)),
                 Line::Unusable(why) => return Err(BenchError::Unusable(why)),
                 Line::Refused(why) => return Err(BenchError::Refused(why)),
                 Line::Failed(why) => {
@@ -243,7 +207,6 @@ impl Heard {
 
 /// How a process ended, in words.
 fn ended(status: Option<ExitStatus>) -> String {
-    use std::os::unix::process::ExitStatusExt;
     let Some(status) = status else { return "told no device".to_owned() };
     match (status.signal(), status.code()) {
         (Some(9), _) => "was killed (signal 9), perhaps because the host has no memory left".to_owned(),
@@ -254,8 +217,6 @@ fn ended(status: Option<ExitStatus>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-
     use super::*;
 
     #[test]

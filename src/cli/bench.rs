@@ -118,7 +118,15 @@ pub(super) async fn run(args: BenchArgs) -> Result<u8, Failure> {
     plan.set_bytes = args.memory;
     plan.is_forced = args.force;
     plan.kernels.clone_from(&args.kernels);
-    let mut report = measure(&plan).await?;
+    let mut report = match measure(&plan).await {
+        Ok(report) => report,
+        Err(error) => {
+            if matches!(args.format, BenchFormat::Json) {
+                print(&error.json(args.backend))?;
+            }
+            return Err(error.into());
+        }
+    };
     let earlier = match given {
         Some(given) => Some(given),
         None => saved(&report)?,

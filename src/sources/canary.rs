@@ -206,7 +206,7 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
 
 fn fault(error: &BenchError) -> Fault {
     let kind = match error {
-        BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
+        BenchError::Absent(_) | BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
         BenchError::Refused(_) => FaultKind::Busy,
         BenchError::Hung(..) => FaultKind::Silent,
         BenchError::Failed { .. } | BenchError::Died { .. } => FaultKind::Malformed,

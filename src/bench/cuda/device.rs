@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result, sys};
 
 use super::kernels::Functions;
-use super::watch::Watch;
+use super::watch::{self, Watch};
 use super::words;
 use crate::bench::backend::{Opened, set_bytes};
 use crate::bench::child::refusal;
@@ -34,7 +34,9 @@ pub(in crate::bench) struct Gpu {
 /// Why a GPU was not opened.
 #[derive(Debug)]
 pub(in crate::bench) enum NotOpen {
-    /// There is none, or it cannot be used.
+    /// There is none.
+    Absent(String),
+    /// It is there, or asked for by its number, and cannot be used.
     Unusable(String),
     /// It is better left alone.
     Refused(String),
@@ -44,6 +46,26 @@ fn unusable(what: &str) -> impl Fn(DriverError) -> NotOpen {
     move |error| NotOpen::Unusable(format!("{what}: {}", words(error)))
 }
 
+/// What it means that CUDA knows no GPU: that there is none, unless NVML lists one that nobody hides. That one is there and
+/// fails, as one does that has fallen off the bus or of which a container was given one library and not the other.
+fn without(why: &str) -> NotOpen {
+    let listed = watch::listed();
+    if listed == 0 || is_all_hidden() {
+        return NotOpen::Absent(why.to_owned());
+    }
+    let plural = if listed == 1 { "" } else { "s" };
+    NotOpen::Unusable(format!(
+        "{why}; yet NVML lists {listed} GPU{plural}, which CUDA cannot use: see 'dmesg' for XIDs, and whether the container \
+         was given the driver's libraries for computing; '--backend cpu' measures the processors"
+    ))
+}
+
+/// Whether somebody said that CUDA should show no GPU to this process.
+fn is_all_hidden() -> bool {
+    let hides = |list: &str| matches!(list.trim(), "" | "-1" | "NoDevFiles" | "none" | "void");
+    std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|list| hides(&list))
+}
+
 /// Opens the GPU of a plan. Memory and use are looked at before a context is made, because that alone takes hundreds of
 /// megabytes.
 pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
@@ -51,14 +73,20 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
     // SAFETY: it only tries to load libcuda, whose initialisers are made to be run by any program.
     let is_there = unsafe { sys::is_culib_present() };
     if !is_there {
-        return Err(NotOpen::Unusable(
-            "no CUDA driver: libcuda.so.1 cannot be loaded; install the driver, or see that it is in LD_LIBRARY_PATH".to_owned(),
+        return Err(without(
+            "no CUDA driver: libcuda.so.1 cannot be loaded; install the driver, or see that it is in LD_LIBRARY_PATH",
         ));
     }
-    result::init().map_err(unusable("the CUDA driver does not start"))?;
+    match result::init() {
+        // A library of the toolkit stands in for the driver.
+        Err(error @ DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE | sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => {
+            return Err(without(&format!("the CUDA driver does not start: {}", words(error))));
+        }
+        started => started.map_err(unusable("the CUDA driver does not start"))?,
+    }
     let count = result::device::get_count().map_err(unusable("the GPUs cannot be counted"))?;
     if count < 1 {
-        return Err(NotOpen::Unusable("the CUDA driver knows no GPU".to_owned()));
+        return Err(without("the CUDA driver knows no GPU"));
     }
     if i64::from(plan.device) >= i64::from(count) {
         let sentence = format!("there is no GPU {}: this host has {count}, counted from 0", plan.device);

@@ -35,12 +35,7 @@ impl Watch {
     /// Looks for the GPU with this id.
     pub(super) fn of(uuid: Option<&str>) -> Self {
         let mut watch = Self { nvml: None, missing: vec![] };
-        let library: Option<OsString> = std::env::var_os("HEADWATER_NVML");
-        let mut builder = Nvml::builder();
-        if let Some(library) = &library {
-            builder.lib_path(library);
-        }
-        let found = builder.init().and_then(|nvml| {
+        let found = open().and_then(|nvml| {
             let index = index_of(&nvml, uuid.unwrap_or_default())?;
             Ok((nvml, index))
         });
@@ -97,6 +92,21 @@ impl Watch {
     pub(super) fn driver(&self) -> Option<String> {
         self.nvml.as_ref()?.0.sys_driver_version().ok()
     }
+}
+
+/// How many GPUs NVML lists; none where it cannot be asked.
+pub(super) fn listed() -> u32 {
+    open().and_then(|nvml| nvml.device_count()).unwrap_or_default()
+}
+
+/// Opens the library that the environment names, else the one that the system finds.
+fn open() -> Result<Nvml, NvmlError> {
+    let mut builder = Nvml::builder();
+    let library: Option<OsString> = std::env::var_os("HEADWATER_NVML");
+    if let Some(library) = &library {
+        builder.lib_path(library);
+    }
+    builder.init()
 }
 
 /// The number of the GPU with this id; those that cannot be opened are others.
