@@ -14,6 +14,7 @@ pub mod failure;
 mod inputs;
 pub mod kernel;
 mod line;
+mod lock;
 pub mod meter;
 pub mod plan;
 pub mod report;

@@ -12,6 +12,7 @@ use super::cpu::Cpu;
 use super::cuda;
 use super::kernel::{KERNELS, Kernel};
 use super::line::{Device, Done, Line};
+use super::lock::{self, Turn};
 use super::meter::measure;
 use super::plan::{BackendChoice, LEAST_FREE_BYTES, MOST_UTILIZATION, Plan};
 use super::report::{Conditions, KernelResult, Skipped};
@@ -30,10 +31,20 @@ pub fn measure_for_parent(plan: &str, parent: u32) -> u8 {
         let said = said.or_else(|| panic.payload().downcast_ref::<&str>().copied());
         tell(&Line::Failed(why_it_panicked(said.unwrap_or_default())));
     }));
-    let measured = match plan.backend {
-        BackendChoice::Cpu => on_cpu(&plan),
-        BackendChoice::Cuda | BackendChoice::Auto => on_gpu(&plan),
+    let is_cpu = plan.backend == BackendChoice::Cpu;
+    // Kept until the end of this process, whatever ends it.
+    let _turn = match lock::wait(if is_cpu { "cpu" } else { "cuda" }, plan.deadline) {
+        Turn::Ours(file) => file,
+        Turn::Running(why) => {
+            tell(&Line::Refused(why));
+            return 0;
+        }
+        Turn::Stuck(why) => {
+            tell(&Line::Held(why));
+            return 0;
+        }
     };
+    let measured = if is_cpu { on_cpu(&plan) } else { on_gpu(&plan) };
     if let Err(Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why)) = measured {
         tell(&Line::Failed(why));
     }

@@ -40,8 +40,18 @@ pub enum BenchError {
         said: String,
     },
     /// The child did not end in time and was killed.
-    #[error("the driver did not answer within {}{}: the benchmark's process was killed", show(.0.as_secs_f64(), Unit::Seconds), at(.1))]
-    Hung(Duration, Option<String>),
+    #[error("the driver did not answer within {}{}: the benchmark's process {}", show(.deadline.as_secs_f64(), Unit::Seconds), at(.during), killed(.left))]
+    Hung {
+        /// The time that it had.
+        deadline: Duration,
+        /// The kernel that was under way.
+        during: Option<String>,
+        /// The process, where it has not ended although it was killed.
+        left: Option<u32>,
+    },
+    /// An earlier child was killed and has not ended; none is begun beside it.
+    #[error("{0}")]
+    Held(String),
     /// The child could not be started.
     #[error("the benchmark's process cannot be started: {0}")]
     NoChild(std::io::Error),
@@ -55,6 +65,15 @@ fn quoted(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(": {said}") }
 }
 
+fn killed(left: &Option<u32>) -> String {
+    match left {
+        None => "was killed".to_owned(),
+        Some(process) => format!(
+            "({process}) was killed and has not ended, because the driver holds it in the kernel; none is begun beside it"
+        ),
+    }
+}
+
 impl BenchError {
     /// What sort of failure it is, as JSON names it.
     pub fn kind(&self) -> &'static str {
@@ -64,7 +83,8 @@ impl BenchError {
             Self::Refused(_) => "refused",
             Self::Failed { .. } => "failed",
             Self::Died { .. } => "died",
-            Self::Hung(..) => "hung",
+            Self::Hung { .. } => "hung",
+            Self::Held(_) => "held",
             Self::NoChild(_) => "not_started",
         }
     }
@@ -72,7 +92,9 @@ impl BenchError {
     /// The kernel that was under way, where one was.
     pub fn during(&self) -> Option<&str> {
         match self {
-            Self::Failed { during, .. } | Self::Died { during, .. } | Self::Hung(_, during) => during.as_deref(),
+            Self::Failed { during, .. } | Self::Died { during, .. } | Self::Hung { during, .. } => {
+                during.as_deref()
+            }
             _ => None,
         }
     }

@@ -14,6 +14,8 @@ pub(super) enum Line {
     Unusable(String),
     /// The device is there and is better left alone.
     Refused(String),
+    /// An earlier measuring process has been killed and has not ended.
+    Held(String),
     /// The device is open.
     Opened(Box<Device>),
     /// This kernel is prepared and timed next.

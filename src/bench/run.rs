@@ -43,18 +43,20 @@ async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
     let begun = Instant::now();
     let ended = tokio::time::timeout(plan.deadline, listen(&mut child, &mut heard)).await;
     if !matches!(ended, Ok(Ok(Some(_)))) {
-        // Dropping the child kills it as well; waiting only spares the system a zombie.
+        // Dropping the child kills it as well; waiting spares the system a zombie, and tells whether it goes at all.
         let _ = child.start_kill();
         let _ = tokio::time::timeout(BURIAL, child.wait()).await;
     }
+    let hung = |during, left| BenchError::Hung { deadline: plan.deadline, during, left };
     match ended {
         // Where this process was held up itself, the child ended itself first.
-        Ok(Ok(Some(status))) if status.signal().is_some() && begun.elapsed() >= plan.deadline => {
-            Err(BenchError::Hung(plan.deadline, heard.during))
+        Ok(Ok(Some(status))) if status.signal() == Some(9) && begun.elapsed() >= plan.deadline => {
+            Err(hung(heard.during, None))
         }
         Ok(Ok(status)) => heard.report(status),
         Ok(Err(error)) => Err(BenchError::Failed { during: heard.during, why: error.to_string() }),
-        Err(_) => Err(BenchError::Hung(plan.deadline, heard.during)),
+        // A child that has been waited for has no number any more.
+        Err(_) => Err(hung(heard.during, child.id())),
     }
 }
 
@@ -172,6 +174,7 @@ impl Heard {
             match line {
                 Line::Absent(why) => return Err(BenchError::Absent(why)),
                 Line::Unusable(why) => return Err(BenchError::Unusable(why)),
+                Line::Held(why) => return Err(BenchError::Held(why)),
                 Line::Refused(why) => return Err(BenchError::Refused(why)),
                 Line::Failed(why) => {
                     return Err(BenchError::Failed { during, why: RemoteText::new(&why).to_string() });

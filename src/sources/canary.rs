@@ -208,7 +208,7 @@ fn fault(error: &BenchError) -> Fault {
     let kind = match error {
         BenchError::Absent(_) | BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
         BenchError::Refused(_) => FaultKind::Busy,
-        BenchError::Hung(..) => FaultKind::Silent,
+        BenchError::Hung { .. } | BenchError::Held(_) => FaultKind::Silent,
         BenchError::Failed { .. } | BenchError::Died { .. } => FaultKind::Malformed,
     };
     Fault { kind, message: RemoteText::new(&error.to_string()) }

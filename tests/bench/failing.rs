@@ -193,3 +193,22 @@ fn a_measuring_process_that_is_killed_is_told() {
     assert_eq!(ran.code, Some(69), "{ran:?}");
     assert!(ran.err.contains("the benchmark's process was killed (signal 9)"), "{ran:?}");
 }
+
+#[test]
+fn a_second_one_is_not_begun_beside_one_that_has_not_ended() {
+    let home = hanging_home();
+    let stub = home.stub.as_ref().expect("it was just made");
+    let (mut parent, child) = hanging(&home, "10min");
+    let second = home.run(&["--backend", "cuda", "--timeout", "9s"]);
+    assert_eq!(second.code, Some(69), "{second:?}");
+    let named = format!("refused: another benchmark (process {}) is under way", child.as_raw_nonzero());
+    assert!(second.err.contains(&named), "{second:?}");
+    assert_eq!(stub.calls().iter().filter(|call| *call == "cuInit").count(), 1, "the driver was not asked again");
+    // What hangs in a GPU's driver does not disturb the processors.
+    assert_eq!(home.small(&["--backend", "cpu", "--force", "--kernels", "launch"]).code, Some(0));
+    parent.kill().expect("it can be killed");
+    parent.wait().expect("it has ended");
+    wait_until("the measuring process has ended", || is_gone(child));
+    stub.set("");
+    assert_eq!(home.small(&["--backend", "cuda", "--kernels", "launch"]).code, Some(0));
+}
