@@ -193,16 +193,28 @@ fn timed(
     elapsed: &dyn Fn() -> Duration,
 ) -> Result<KernelResult, Trouble> {
     let mut runnable = backend.prepare(kernel.id)?;
-    // What preparing took is the kernel's own, and checking takes about as long.
-    let preparing = elapsed().saturating_sub(began);
-    let rest = share.saturating_sub(preparing * 2);
-    let timing = measure(rest, elapsed, &mut |times| runnable.run(times))?;
-    let wrong = match runnable.check() {
-        Ok(()) => None,
-        Err(Trouble::Wrong(why)) => Some(why),
-        Err(trouble) => return Err(trouble),
-    };
+    let cold = runnable.run(1)?;
+    // The first result is checked at once: that tells what checking the last one will take, which is the kernel's own time as
+    // all else is.
+    let before = elapsed();
+    let mut wrong = fault_in(runnable.as_mut())?;
+    let checking = elapsed().saturating_sub(before);
+    let left = || share.saturating_sub(elapsed().saturating_sub(began));
+    let timing = measure(cold, left().saturating_sub(checking), elapsed, &mut |times| runnable.run(times))?;
+    // Of a kernel that is longer than its share the first result has to do.
+    if wrong.is_none() && checking <= left() {
+        wrong = fault_in(runnable.as_mut())?;
+    }
     Ok(result(kernel, runnable.as_ref(), timing, wrong))
+}
+
+/// What is wrong with the last result, if anything is.
+fn fault_in(runnable: &mut dyn Runnable) -> Result<Option<String>, Trouble> {
+    match runnable.check() {
+        Ok(()) => Ok(None),
+        Err(Trouble::Wrong(why)) => Ok(Some(why)),
+        Err(trouble) => Err(trouble),
+    }
 }
 
 fn result(
@@ -239,14 +251,16 @@ mod tests {
     use crate::bench::kernel::KernelId;
     use crate::bench::report::DeviceState;
 
-    /// A device on a clock of its own: each run takes so long, and preparing takes a tenth of it.
+    /// A device on a clock of its own: each run and each check takes so long, and preparing takes a tenth of a run.
     struct Scripted<'a> {
         clock: &'a Cell<Duration>,
         run: Duration,
-        result: fn(KernelId) -> Result<(), Trouble>,
+        check: Duration,
+        result: fn(KernelId, u32) -> Result<(), Trouble>,
     }
 
-    struct Run<'a>(&'a Scripted<'a>, KernelId);
+    /// A kernel of it, with how often it was checked.
+    struct Run<'a>(&'a Scripted<'a>, KernelId, u32);
 
     impl Backend for Scripted<'_> {
         fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {
@@ -254,7 +268,7 @@ mod tests {
                 return Err(Trouble::NotHere("no such way".to_owned()));
             }
             self.clock.set(self.clock.get() + self.run / 10);
-            Ok(Box::new(Run(self, kernel)))
+            Ok(Box::new(Run(self, kernel, 0)))
         }
 
         fn state(&self) -> DeviceState {
@@ -269,19 +283,22 @@ mod tests {
         }
 
         fn check(&mut self) -> Result<(), Trouble> {
-            (self.0.result)(self.1)
+            self.0.clock.set(self.0.clock.get() + self.0.check);
+            self.2 += 1;
+            (self.0.result)(self.1, self.2)
         }
     }
 
     fn told(
         run: Duration,
+        check: Duration,
         budget: Duration,
-        result: fn(KernelId) -> Result<(), Trouble>,
+        result: fn(KernelId, u32) -> Result<(), Trouble>,
     ) -> (Vec<Line>, Duration, bool) {
         let clock = Cell::new(Duration::ZERO);
         let kernels: Vec<&Kernel> = KERNELS.iter().collect();
         let mut lines = vec![];
-        let backend = Scripted { clock: &clock, run, result };
+        let backend = Scripted { clock: &clock, run, check, result };
         let ended =
             measure_all(&backend, &kernels, budget, &|| clock.get(), &mut |line| lines.push(line.clone()));
         (lines, clock.get(), ended.is_ok())
@@ -290,26 +307,32 @@ mod tests {
     #[test]
     fn a_budget_is_kept_and_a_spent_one_is_said() {
         let budget = Duration::from_secs(2);
-        for run in [Duration::from_micros(3), Duration::from_millis(5), Duration::from_millis(40)] {
-            let (lines, spent, _) = told(run, budget, |_| Ok(()));
-            let timed = lines.iter().filter(|line| matches!(line, Line::Timed(_))).count();
-            assert_eq!(timed, KERNELS.len() - 1, "{run:?}");
-            assert!(spent <= budget, "{run:?}: {spent:?}");
+        for run in [Duration::from_micros(3), Duration::from_millis(5), Duration::from_millis(30)] {
+            // What checks take is spent as well, also where that is as long as everything else.
+            for check in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(40)] {
+                let (lines, spent, _) = told(run, check, budget, |_, _| Ok(()));
+                let timed = lines.iter().filter(|line| matches!(line, Line::Timed(_))).count();
+                assert_eq!(timed, KERNELS.len() - 1, "{run:?} {check:?}");
+                assert!(spent <= budget, "{run:?} {check:?}: {spent:?}");
+            }
         }
         // Each runs twice at least: two kernels of half a second spend the two seconds.
-        let (lines, spent, _) = told(Duration::from_millis(500), budget, |_| Ok(()));
+        let (lines, spent, _) = told(Duration::from_millis(500), Duration::ZERO, budget, |_, _| Ok(()));
         let skipped = lines.iter().filter(|line| matches!(line, Line::Skipped(_))).count();
         assert_eq!((skipped, spent), (KERNELS.len() - 2, Duration::from_millis(2_100)));
     }
 
     #[test]
     fn a_wrong_result_is_told_with_its_time_and_a_failed_device_ends_the_run() {
-        let wrong = |kernel| match kernel {
-            KernelId::Gemm => Err(Trouble::Wrong("3 instead of 4".to_owned())),
-            KernelId::Gather => Err(Trouble::Failed("an illegal address".to_owned())),
+        let wrong = |kernel, checks| match (kernel, checks) {
+            (KernelId::Gemm, 1) => Err(Trouble::Wrong("3 instead of 4".to_owned())),
+            // One that errs when it has run for a while.
+            (KernelId::Copy, 2) => Err(Trouble::Wrong("5 instead of 6".to_owned())),
+            (KernelId::Gather, _) => Err(Trouble::Failed("an illegal address".to_owned())),
             _ => Ok(()),
         };
-        let (lines, _, is_done) = told(Duration::from_micros(3), Duration::from_millis(100), wrong);
+        let (run, budget) = (Duration::from_micros(3), Duration::from_millis(100));
+        let (lines, _, is_done) = told(run, Duration::ZERO, budget, wrong);
         let timed: Vec<_> = lines
             .iter()
             .filter_map(|line| match line {
@@ -317,7 +340,9 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert!(timed.contains(&("gemm", Some("3 instead of 4"))), "{timed:?}");
+        for known in [("gemm", Some("3 instead of 4")), ("copy", Some("5 instead of 6")), ("launch", None)] {
+            assert!(timed.contains(&known), "{timed:?}");
+        }
         assert!(!is_done && lines.last() == Some(&Line::Begun("gather".to_owned())));
     }
 

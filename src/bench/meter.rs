@@ -39,16 +39,17 @@ pub struct Timing {
     pub is_steady: bool,
 }
 
-/// Repeats `run`, which does so many runs and says how long they took by the device's clock. `elapsed` is the host's clock;
-/// no batch is begun that would, as far as is known, end after `budget`. The kernel runs twice at least, whatever that costs.
+/// Repeats `run`, which does so many runs and says how long they took by the device's clock; `cold` is what it said of the very
+/// first. `elapsed` is the host's clock; no batch is begun that would, as far as is known, end after `budget`. The kernel runs
+/// once more at least, whatever that costs.
 pub fn measure<E>(
+    cold: Duration,
     budget: Duration,
     elapsed: &dyn Fn() -> Duration,
     run: &mut dyn FnMut(u32) -> Result<Duration, E>,
 ) -> Result<Timing, E> {
     let begun = elapsed();
     let spent = || elapsed().saturating_sub(begun);
-    let cold = run(1)?;
     // The second run is warm; from there batches double until one is long enough. One run alone may lie: on a busy machine
     // it takes a microsecond or a time slice.
     let batch = (budget / BATCHES_A_BUDGET).clamp(BATCH.0, BATCH.1);
@@ -105,7 +106,7 @@ mod tests {
     fn measured(budget: Duration, mut time: impl FnMut(u64) -> Duration) -> (Timing, Duration) {
         let clock = Cell::new(Duration::ZERO);
         let mut runs = 0;
-        let timing = measure(budget, &|| clock.get(), &mut |times| {
+        let mut run = |times| {
             let took: Duration = (0..times)
                 .map(|_| {
                     runs += 1;
@@ -114,7 +115,9 @@ mod tests {
                 .sum();
             clock.set(clock.get() + took);
             Ok::<_, Infallible>(took)
-        });
+        };
+        let cold = run(1).unwrap_or_else(|never| match never {});
+        let timing = measure(cold, budget.saturating_sub(cold), &|| clock.get(), &mut run);
         (timing.unwrap_or_else(|never| match never {}), clock.get())
     }
 
