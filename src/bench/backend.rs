@@ -21,6 +21,11 @@ pub(super) trait Runnable {
         0.0
     }
 
+    /// The table that it reads from in no order, in bytes: the larger it is, the slower, whatever the work.
+    fn table_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Runs it so many times and waits for the end; how long that took, by the device's own clock where it has one.
     fn run(&mut self, times: u32) -> Result<Duration, Trouble>;
 

@@ -233,13 +233,16 @@ fn result(
         min: timing.min,
         runs: timing.runs,
         baseline: None,
+        baseline_at: None,
         ratio: None,
         cold: timing.cold,
         is_steady: timing.is_steady,
         work,
+        table_bytes: runnable.table_bytes(),
         rate: rate_unit.filter(|_| timing.median > 0.0).map(|_| work / timing.median),
         rate_unit: rate_unit.map(str::to_owned),
         wrong,
+        at: None,
     }
 }
 

@@ -51,6 +51,9 @@ pub struct KernelResult {
     pub runs: u64,
     /// The saved median on this model and driver, where there is one of the same work.
     pub baseline: Option<f64>,
+    /// When the baseline was timed, as RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_at: Option<String>,
     /// The median over the baseline: above 1 it is slower now.
     pub ratio: Option<f64>,
     /// The first run.
@@ -59,6 +62,9 @@ pub struct KernelResult {
     pub is_steady: bool,
     /// What one run works through, in bytes or operations; 0 where only the time tells.
     pub work: f64,
+    /// The table that it reads from in no order, in bytes; `None` for a kernel that reads from one end to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_bytes: Option<u64>,
     /// The work over the median, where there is work.
     pub rate: Option<f64>,
     /// The unit of the rate: `B/s` or `FLOP/s`.
@@ -66,6 +72,16 @@ pub struct KernelResult {
     /// What was wrong with the result when it was checked on the CPU; `None` when it was right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
+    /// When it was timed, as RFC 3339 in UTC, where that was not with the rest: a saved result keeps what later ones leave out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+impl KernelResult {
+    /// Whether both are times of the same: the same kernel, with the same work, over a table of the same size.
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        (&self.name, self.table_bytes) == (&other.name, other.table_bytes) && self.work == other.work
+    }
 }
 
 /// A kernel that was not timed.
@@ -142,10 +158,12 @@ impl BenchReport {
     /// Sets each kernel's baseline and ratio from an earlier report; a kernel that did other work then has none.
     pub fn compare_with(&mut self, earlier: &Self) {
         for kernel in &mut self.kernels {
-            let known =
-                earlier.kernels.iter().find(|known| known.name == kernel.name && known.wrong.is_none());
-            let known = known.filter(|known| known.work == kernel.work && known.median > 0.0);
+            let is_it = |known: &&KernelResult| {
+                known.is_of_the_same(kernel) && known.wrong.is_none() && known.median > 0.0
+            };
+            let known = earlier.kernels.iter().find(is_it);
             kernel.baseline = known.map(|known| known.median);
+            kernel.baseline_at = known.map(|known| known.at.as_ref().unwrap_or(&earlier.at).clone());
             kernel.ratio = kernel.baseline.map(|baseline| kernel.median / baseline);
         }
     }
@@ -262,10 +280,10 @@ fn state(state: &DeviceState) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    pub(super) fn kernel(name: &str, median: f64, work: f64) -> KernelResult {
+    pub(crate) fn kernel(name: &str, median: f64, work: f64) -> KernelResult {
         KernelResult {
             name: name.to_owned(),
             unit: "s".to_owned(),
@@ -274,17 +292,20 @@ mod tests {
             min: median * 0.9,
             runs: 100,
             baseline: None,
+            baseline_at: None,
             ratio: None,
             cold: median * 3.0,
             is_steady: true,
             work,
+            table_bytes: None,
             rate: (work > 0.0).then(|| work / median),
             rate_unit: (work > 0.0).then(|| "B/s".to_owned()),
             wrong: None,
+            at: None,
         }
     }
 
-    fn report(kernels: Vec<KernelResult>) -> BenchReport {
+    pub(crate) fn report(kernels: Vec<KernelResult>) -> BenchReport {
         BenchReport {
             schema: SCHEMA,
             backend: "cpu".to_owned(),
@@ -311,6 +332,7 @@ mod tests {
         wrong.wrong = Some("3 instead of 4".to_owned());
         let earlier = report(vec![kernel("launch", 1e-6, 0.0), kernel("copy", 1e-3, 32e6), wrong]);
         now.compare_with(&earlier);
+        assert_eq!(now.kernels[0].baseline_at.as_deref(), Some("2026-01-02T03:04:05Z"));
         let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
         assert_eq!(ratios, [Some(2.0), None, None, None]);
         let text = now.text();
@@ -318,6 +340,21 @@ mod tests {
         assert!(text.contains("2x"), "{text}");
         let again: BenchReport = serde_json::from_str(&now.json()).unwrap();
         assert_eq!(again, now);
+    }
+
+    #[test]
+    fn look_ups_in_a_table_are_compared_with_those_in_one_of_its_size() {
+        let gather = |median: f64, table: u64| {
+            let mut gather = kernel("gather", median, 8e6);
+            gather.table_bytes = Some(table);
+            gather
+        };
+        // A run with little memory has a small table, which a cache holds.
+        let earlier = report(vec![gather(1e-5, 64 << 20), gather(4e-5, 512 << 20)]);
+        let mut now = report(vec![gather(8e-5, 512 << 20), gather(1e-5, 128 << 20)]);
+        now.compare_with(&earlier);
+        let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
+        assert_eq!(ratios, [Some(2.0), None]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `headwater bench`: how long known kernels take on this device, beside how long they took before.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -172,7 +173,7 @@ fn saved(report: &BenchReport) -> Result<Option<BenchReport>, Failure> {
 
 /// What makes two results less comparable than they look.
 fn differences(now: &BenchReport, earlier: &BenchReport) -> Vec<String> {
-    let mut notes = vec![format!("baseline of {}", earlier.at)];
+    let mut notes: Vec<String> = ages(now).into_iter().collect();
     let mut differs = |what: &str, now: &str, earlier: &str| {
         if now != earlier {
             notes.push(format!("the baseline is of another {what}: '{earlier}', now '{now}'"));
@@ -182,11 +183,26 @@ fn differences(now: &BenchReport, earlier: &BenchReport) -> Vec<String> {
     differs("device", &now.device, &earlier.device);
     differs("driver", now.driver.as_deref().unwrap_or("none"), earlier.driver.as_deref().unwrap_or("none"));
     let of_other_work = now.kernels.iter().filter(|kernel| {
-        earlier.kernels.iter().any(|known| known.name == kernel.name && known.work != kernel.work)
+        kernel.baseline.is_none() && earlier.kernels.iter().any(|known| known.name == kernel.name)
     });
     let names: Vec<&str> = of_other_work.map(|kernel| kernel.name.as_str()).collect();
     if !names.is_empty() {
-        notes.push(format!("not compared, because they did other work then: {}", names.join(", ")));
+        let why = "because they did other work then, or read from a table of another size";
+        notes.push(format!("not compared, {why}: {}", names.join(", ")));
     }
     notes
+}
+
+/// From when the baselines are; `None` where there are none.
+fn ages(now: &BenchReport) -> Option<String> {
+    let mut ages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kernel in &now.kernels {
+        if let Some(at) = &kernel.baseline_at {
+            ages.entry(at).or_default().push(&kernel.name);
+        }
+    }
+    // The newest holds for all that are not named.
+    let (newest, _) = ages.pop_last()?;
+    let older = ages.iter().rev().map(|(at, names)| format!("; of {at} for {}", names.join(", ")));
+    Some(format!("baseline of {newest}{}", older.collect::<String>()))
 }

@@ -230,13 +230,16 @@ mod tests {
             min: median,
             runs: 10,
             baseline: ratio.map(|ratio| median / ratio),
+            baseline_at: None,
             ratio,
             cold: median,
             is_steady: true,
             work: 0.0,
+            table_bytes: None,
             rate: None,
             rate_unit: None,
             wrong: wrong.map(str::to_owned),
+            at: None,
         }
     }
 
