@@ -200,11 +200,24 @@ fn a_saved_result_is_what_later_ones_are_compared_with() {
         assert!(now["ratio"].as_f64().is_some_and(|told| (told / ratio - 1.0).abs() < 1e-9), "{now}");
     }
 
-    // Other work is not compared, and a file can be named.
+    // What is not timed again keeps its value, and says how old it is.
+    let gather =
+        ["--backend", "cuda", "--memory", "1MiB", "--budget", "10s", "--kernels", "gather", "--save"];
+    let gather = home.run(&gather);
+    assert_eq!(gather.code, Some(0), "{gather:?}");
+    let kept: Value = serde_json::from_slice(&std::fs::read(&saved).expect("it was saved")).expect("JSON");
+    assert_eq!(names(&kept, "kernels"), ["launch", "copy", "gather"]);
+    assert_eq!(
+        (&kept["kernels"][1]["median"], &kept["kernels"][1]["at"]),
+        (&first.json()["kernels"][1]["median"], &first.json()["at"])
+    );
+
+    // Other work is not compared, nor is a table of another size; and a file can be named.
     let file = saved.display().to_string();
-    let other =
-        home.run(&["--backend", "cuda", "--memory", "2MiB", "--kernels", "launch,copy", "--compare", &file]);
-    assert!(other.out.contains("not compared, because they did other work then: copy"), "{other:?}");
+    let larger = ["--backend", "cuda", "--memory", "16MiB", "--kernels", "launch,copy,gather"];
+    let other = home.run(&[&larger[..], &["--compare", &file]].concat());
+    let said = "not compared, because they did other work then, or read from a table of another size: copy, gather";
+    assert!(other.out.contains(said), "{other:?}");
     for (path, said) in
         [("nowhere.json", "cannot be used"), (file_with(&home, "{}").as_str(), "is no result of")]
     {
