@@ -130,6 +130,30 @@ async fn a_driver_that_hangs_is_a_silence_and_nothing_waits_for_it_longer_than_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_is_too_long_for_its_budget_is_unknown_and_the_others_are_not() {
+    let stub = StubCuda::new();
+    let mut spec = canary(&stub);
+    // Each launch of the pass over memory takes as long as its share of the budget.
+    stub.set("launch_us 250000\n");
+    spec.plan.kernels = vec!["triad".to_owned()];
+    let slow = Canary::new(&spec, &Turn::default()).ask().await;
+    assert!(slow.faults.is_empty() && times(&slow).is_empty(), "{slow:?}");
+    let unknown = |reading: &Reading| {
+        reading.events.iter().find_map(|event| match event {
+            Event::Unavailable { what, why } if what.as_str() == "medians of some kernels" => Some(why.to_string()),
+            _ => None,
+        })
+    };
+    let why = unknown(&slow).unwrap_or_default();
+    assert!(why.contains("a median needs 3 batches") && why.contains("triad of gpu/box:0 had "), "{slow:?}");
+
+    stub.set("");
+    spec.plan.budget = Duration::from_secs(4);
+    let quick = Canary::new(&spec, &Turn::default()).ask().await;
+    assert_eq!((unknown(&quick), times(&quick).len()), (None, 1), "{quick:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn none_is_begun_beside_one_that_has_not_ended() {
     let stub = StubCuda::new();
     let mut spec = canary(&stub);

@@ -70,13 +70,15 @@ const MOST_KEPT: usize = 64;
 /// values, each with its own age.
 fn merged(now: &BenchReport, earlier: Option<&BenchReport>) -> BenchReport {
     let mut kept = now.clone();
+    // What is no median is nothing to hold others against.
+    kept.kernels.retain(KernelResult::has_median);
     for kernel in &mut kept.kernels {
         // It is compared with nothing: others are with it.
         (kernel.baseline, kernel.baseline_at, kernel.ratio) = (None, None, None);
     }
     let Some(earlier) = earlier else { return kept };
     let mut others: Vec<KernelResult> = earlier.kernels.clone();
-    others.retain(|other| !now.kernels.iter().any(|kernel| kernel.is_of_the_same(other)));
+    others.retain(|other| !kept.kernels.iter().any(|kernel| kernel.is_of_the_same(other)));
     for other in &mut others {
         other.at.get_or_insert_with(|| earlier.at.clone());
     }
@@ -148,6 +150,15 @@ mod tests {
             ("gather", 5e-5, Some(day_two.as_str())),
         ];
         assert_eq!(saved(&third), expected);
+    }
+
+    #[test]
+    fn what_is_no_median_replaces_none() {
+        let first = merged(&report(vec![kernel("gemm", 1e-3, 1e9)]), None);
+        let mut hurried = report(vec![kernel("gemm", 9e-3, 1e9), kernel("launch", 1e-6, 0.0)]);
+        hurried.kernels[0].batches = 2;
+        let kept = merged(&hurried, Some(&first));
+        assert_eq!(saved(&kept), [("launch", 1e-6, None), ("gemm", 1e-3, Some(first.at.as_str()))]);
     }
 
     #[test]

@@ -231,6 +231,7 @@ fn result(
         median: timing.median,
         iqr: timing.iqr,
         min: timing.min,
+        batches: timing.batches,
         runs: timing.runs,
         baseline: None,
         baseline_at: None,

@@ -4,6 +4,8 @@ use headwater_engine::metric::Unit;
 use headwater_engine::quantity::{show, times};
 use serde::{Deserialize, Serialize};
 
+use super::meter::LEAST_FOR_A_MEDIAN;
+
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;
 
@@ -47,6 +49,9 @@ pub struct KernelResult {
     pub iqr: f64,
     /// The fastest batch.
     pub min: f64,
+    /// How many batches there were; 0 where the time is that of one warm run.
+    #[serde(default)]
+    pub batches: u32,
     /// How many runs all batches had.
     pub runs: u64,
     /// The saved median on this model and driver, where there is one of the same work.
@@ -78,6 +83,11 @@ pub struct KernelResult {
 }
 
 impl KernelResult {
+    /// Whether its median is one: of less than [`LEAST_FOR_A_MEDIAN`] batches it is what happened to be seen.
+    pub fn has_median(&self) -> bool {
+        self.batches >= LEAST_FOR_A_MEDIAN
+    }
+
     /// Whether both are times of the same: the same kernel, with the same work, over a table of the same size.
     pub fn is_of_the_same(&self, other: &Self) -> bool {
         (&self.name, self.table_bytes) == (&other.name, other.table_bytes) && self.work == other.work
@@ -290,6 +300,7 @@ pub(super) mod tests {
             median,
             iqr: median / 100.0,
             min: median * 0.9,
+            batches: 20,
             runs: 100,
             baseline: None,
             baseline_at: None,

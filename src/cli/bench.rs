@@ -10,6 +10,7 @@ use super::output::{Failure, print, say};
 use super::{EXIT_IO, EXIT_UNAVAILABLE, span};
 use crate::bench::baseline::{self, BaselineError};
 use crate::bench::kernel::KERNELS;
+use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
 use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, child, run as measure};
 use crate::config::{Size, unknown_name};
@@ -155,6 +156,14 @@ pub(super) async fn run(args: BenchArgs) -> Result<u8, Failure> {
     if args.save {
         let path = baseline::save(&report)?;
         say(format_args!("saved as the baseline of {} in '{}'", report.device, path.display()));
+        let hurried = report.kernels.iter().filter(|kernel| !kernel.has_median());
+        let names: Vec<&str> = hurried.map(|kernel| kernel.name.as_str()).collect();
+        if !names.is_empty() {
+            say(format_args!(
+                "not saved, because a median needs {LEAST_FOR_A_MEDIAN} batches: {}; give more with '--budget'",
+                names.join(", ")
+            ));
+        }
     }
     // Times of a device that computes wrongly are worth nothing.
     Ok(if report.wrong().next().is_some() { EXIT_UNAVAILABLE } else { 0 })
