@@ -3,6 +3,7 @@
 
 mod bench {
     mod check;
+    mod choice;
     mod failing;
     pub(crate) mod home;
 }
@@ -216,7 +217,8 @@ fn a_saved_result_is_what_later_ones_are_compared_with() {
     let file = saved.display().to_string();
     let larger = ["--backend", "cuda", "--memory", "16MiB", "--kernels", "launch,copy,gather"];
     let other = home.run(&[&larger[..], &["--compare", &file]].concat());
-    let said = "not compared, because they did other work then, or read from a table of another size: copy, gather";
+    let said =
+        "not compared, because they did other work then, or read from a table of another size: copy, gather";
     assert!(other.out.contains(said), "{other:?}");
     for (path, said) in
         [("nowhere.json", "cannot be used"), (file_with(&home, "{}").as_str(), "is no result of")]
@@ -235,17 +237,6 @@ fn file_with(home: &Home, text: &str) -> String {
     let path = home.folder.path().join("other.json");
     std::fs::write(&path, text).expect("a file can be written");
     path.display().to_string()
-}
-
-#[test]
-fn one_of_several_gpus_is_chosen_and_wrong_names_are_refused() {
-    let home = Home::with_stub("devices 2");
-    let ran = home.small(&["--backend", "cuda", "--device", "1", "--kernels", "launch", "--format", "json"]);
-    assert_eq!((ran.json()["device"].as_str(), ran.json()["index"].as_u64()), (Some("Stub GPU 1"), Some(1)));
-    let ran = home.small(&["--backend", "cuda", "--device", "2"]);
-    assert!(ran.code == Some(69) && ran.err.contains("there is no GPU 2: this host has 2"), "{ran:?}");
-    let ran = home.small(&["--kernels", "lunch"]);
-    assert!(ran.code == Some(64) && ran.err.contains("'lunch'") && ran.err.contains("'launch'"), "{ran:?}");
 }
 
 #[test]

@@ -31,9 +31,8 @@ fn canary(stub: &StubCuda) -> CanarySpec {
 fn program(folder: &Path, environment: &str) -> PathBuf {
     let program = folder.join("start");
     let (home, binary) = (folder.display(), env!("CARGO_BIN_EXE_headwater"));
-    let script = format!(
-        "#!/bin/sh\nexport HOME={home} XDG_STATE_HOME={home} {environment}\nexec {binary} \"$@\"\n"
-    );
+    let script =
+        format!("#!/bin/sh\nexport HOME={home} XDG_STATE_HOME={home} {environment}\nexec {binary} \"$@\"\n");
     std::fs::write(&program, script).expect("a script can be written");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("it can be made to run");
     program
@@ -140,7 +139,9 @@ async fn a_kernel_that_is_too_long_for_its_budget_is_unknown_and_the_others_are_
     assert!(slow.faults.is_empty() && times(&slow).is_empty(), "{slow:?}");
     let unknown = |reading: &Reading| {
         reading.events.iter().find_map(|event| match event {
-            Event::Unavailable { what, why } if what.as_str() == "medians of some kernels" => Some(why.to_string()),
+            Event::Unavailable { what, why } if what.as_str() == "medians of some kernels" => {
+                Some(why.to_string())
+            }
             _ => None,
         })
     };

@@ -49,6 +49,8 @@ pub(super) enum Trouble {
 pub(super) struct Opened {
     pub(super) device: String,
     pub(super) index: u32,
+    /// The GPU instance, where it is a slice (MIG).
+    pub(super) slice: Option<u32>,
     pub(super) driver: Option<String>,
     /// All but the time spent and the state afterwards.
     pub(super) conditions: Conditions,
@@ -62,6 +64,11 @@ pub(super) fn set_bytes(cache: Option<u64>, largest: u64) -> u64 {
     cache
         .map_or(USUAL, |cache| (cache.saturating_mul(4)).next_power_of_two())
         .clamp(USUAL, largest.max(USUAL))
+}
+
+/// The host's load average over a minute, where there is a `/proc`.
+pub(super) fn load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// The first value that differs from what it must be, in words; `from` is the place of the first.

@@ -111,6 +111,7 @@ fn measure_on(name: &str, backend: &dyn Backend, opened: Opened, plan: &Plan) ->
         backend: name.to_owned(),
         device: opened.device,
         index: opened.index,
+        slice: opened.slice,
         driver: opened.driver,
         conditions,
         notes: opened.notes,

@@ -1,5 +1,6 @@
 //! The CUDA backend: the driver is loaded while running, the kernels are embedded as PTX. Only ever in a child process.
 
+mod choice;
 mod device;
 mod kernels;
 mod launches;

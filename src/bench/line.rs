@@ -36,6 +36,7 @@ pub(super) struct Device {
     pub(super) backend: String,
     pub(super) device: String,
     pub(super) index: u32,
+    pub(super) slice: Option<u32>,
     pub(super) driver: Option<String>,
     pub(super) conditions: Conditions,
     pub(super) notes: Vec<String>,

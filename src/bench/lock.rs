@@ -101,11 +101,15 @@ mod tests {
             std::fs::write(&path, "41").unwrap();
             of_another(file, folder.path())
         };
-        let page = |own: &str, shared: &str| format!("State:\tD (disk sleep)\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
+        let page =
+            |own: &str, shared: &str| format!("State:\tD (disk sleep)\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
         let (none, kill) = ("0000000000000000", "0000000000000100");
         for (own, shared) in [(kill, none), (none, kill)] {
             let Turn::Stuck(why) = said(&page(own, shared)) else { unreachable!("it was killed") };
-            assert!(why.starts_with("an earlier benchmark (process 41) was killed and has not ended"), "{why}");
+            assert!(
+                why.starts_with("an earlier benchmark (process 41) was killed and has not ended"),
+                "{why}"
+            );
         }
         let Turn::Running(why) = said(&page(none, "0000000000004000")) else { unreachable!("it works") };
         assert!(why.starts_with("another benchmark (process 41) is under way"), "{why}");

@@ -20,6 +20,9 @@ pub struct BenchReport {
     pub device: String,
     /// The place of the device among those of this host.
     pub index: u32,
+    /// The GPU instance that was measured, where the device is a slice (MIG) of a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<u32>,
     /// The driver's release; that of CUDA where the driver does not tell its own. `None` for a CPU.
     pub driver: Option<String>,
     /// When it ended, as RFC 3339 in UTC.
@@ -187,9 +190,10 @@ impl BenchReport {
     pub fn text(&self) -> String {
         let mut out = String::new();
         let driver = self.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
-        let of = match self.backend.as_str() {
-            "cpu" => "CPU, not a GPU: ",
-            _ => "",
+        let of = match (self.backend.as_str(), self.slice) {
+            ("cpu", _) => "CPU, not a GPU: ".to_owned(),
+            (_, None) => format!("GPU {}: ", self.index),
+            (_, Some(slice)) => format!("slice {slice} (MIG) of GPU {}: ", self.index),
         };
         out += &format!("{of}{}{driver}\n", self.device);
         out += &format!(
@@ -322,6 +326,7 @@ pub(super) mod tests {
             backend: "cpu".to_owned(),
             device: "a model".to_owned(),
             index: 0,
+            slice: None,
             driver: None,
             at: "2026-01-02T03:04:05Z".to_owned(),
             kernels,

@@ -73,8 +73,9 @@ fn start(plan: &Plan) -> std::io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    if std::env::var_os("CUDA_DEVICE_ORDER").is_none() {
-        // The numbers of GPUs are then those of NVML and nvidia-smi.
+    // The numbers of GPUs are then those of NVML and nvidia-smi, also where that cannot be asked. What somebody chose by number
+    // would be others in another order.
+    if ["CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"].iter().all(|name| std::env::var_os(name).is_none()) {
         command.env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     }
     command.spawn()
@@ -198,12 +199,13 @@ impl Heard {
             // A driver's words come from outside.
             device: RemoteText::new(&device.device).to_string(),
             index: device.index,
+            slice: device.slice,
             driver: device.driver.map(|driver| RemoteText::new(&driver).to_string()),
             at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             kernels,
             skipped,
             conditions,
-            notes: device.notes,
+            notes: device.notes.iter().map(|note| RemoteText::new(note).to_string()).collect(),
         })
     }
 }

@@ -29,9 +29,9 @@ pub(super) struct BenchArgs {
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
 
-    /// Which of several GPUs, as nvidia-smi counts them
-    #[arg(long, value_name = "INDEX", default_value_t = 0)]
-    device: u32,
+    /// Which of several GPUs, as nvidia-smi counts them [default: the first that CUDA shows]
+    #[arg(long, value_name = "INDEX")]
+    device: Option<u32>,
 
     /// How long measuring may take
     #[arg(long, value_name = "TIME", value_parser = span)]

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::nvml::slice_of;
 use super::{Outlet, Source, now, spawn};
 use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
@@ -41,7 +42,7 @@ pub struct CanarySpec {
     pub host: String,
     /// How often kernels are timed.
     pub every: Duration,
-    /// The GPUs, by their place on this machine.
+    /// The GPUs, by their place on this machine; when empty the first that CUDA shows.
     pub devices: Vec<u32>,
     /// What is measured on each of them, within which limits.
     pub plan: Plan,
@@ -56,7 +57,7 @@ impl CanarySpec {
             subject: Subject::component(Kind::Probe, CANARY),
             host: host.to_owned(),
             every: Duration::from_secs(60),
-            devices: vec![0],
+            devices: vec![],
             plan,
         }
     }
@@ -123,7 +124,9 @@ impl Canary {
         let mut said = vec![];
         let mut refused = vec![];
         let mut hurried = vec![];
-        for device in &self.spec.devices {
+        let first = [None];
+        let named: Vec<Option<u32>> = self.spec.devices.iter().copied().map(Some).collect();
+        for device in if named.is_empty() { &first[..] } else { &named } {
             let plan = Plan { device: *device, ..self.spec.plan.clone() };
             match run(&plan).await {
                 Ok(mut report) => {
@@ -191,7 +194,8 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut V
     let about = if is_cpu {
         Subject::component(Kind::Host, host)
     } else {
-        Subject::component(Kind::Gpu, &format!("{host}:{}", report.index))
+        let gpu = Subject::component(Kind::Gpu, &format!("{host}:{}", report.index));
+        report.slice.map_or_else(|| gpu.clone(), |slice| slice_of(&gpu, slice))
     };
     let mut words = vec![];
     for kernel in &report.kernels {
@@ -267,13 +271,17 @@ mod tests {
         }
     }
 
-    /// What a reading of a report tells, and what is said of it. The last kernel had too little time for a median.
-    fn read(backend: &str) -> (Vec<(String, String, String)>, Reading, String, Vec<String>) {
+    /// Subjects, metrics and parts.
+    type Rows = Vec<(String, String, String)>;
+
+    /// Four kernels; of one the result is wrong, and the last had too little time for a median.
+    fn report(backend: &str) -> BenchReport {
         let mut report = BenchReport {
             schema: SCHEMA,
             backend: backend.to_owned(),
             device: "a model".to_owned(),
             index: 3,
+            slice: None,
             driver: None,
             at: String::new(),
             kernels: vec![
@@ -287,6 +295,12 @@ mod tests {
             notes: vec![],
         };
         report.kernels[3].batches = 2;
+        report
+    }
+
+    /// What a reading of such a report tells, and what is said of it.
+    fn read(backend: &str) -> (Rows, Reading, String, Vec<String>) {
+        let report = report(backend);
         let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
         let mut hurried = vec![];
         let said = told(&report, "box", &mut reading, &mut hurried);
@@ -319,6 +333,11 @@ mod tests {
         let canary = CanarySpec::new("box", Duration::from_millis(200));
         let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
         assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
+
+        let slice = BenchReport { slice: Some(9), ..report("cuda") };
+        let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
+        told(&slice, "box", &mut reading, &mut vec![]);
+        assert!(reading.samples.iter().all(|sample| sample.subject.as_str() == "gpu/box:3-mig-9"));
 
         let (rows, ..) = read("cpu");
         assert!(rows.iter().all(|(subject, metric, part)| {

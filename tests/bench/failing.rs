@@ -203,7 +203,11 @@ fn a_second_one_is_not_begun_beside_one_that_has_not_ended() {
     assert_eq!(second.code, Some(69), "{second:?}");
     let named = format!("refused: another benchmark (process {}) is under way", child.as_raw_nonzero());
     assert!(second.err.contains(&named), "{second:?}");
-    assert_eq!(stub.calls().iter().filter(|call| *call == "cuInit").count(), 1, "the driver was not asked again");
+    assert_eq!(
+        stub.calls().iter().filter(|call| *call == "cuInit").count(),
+        1,
+        "the driver was not asked again"
+    );
     // What hangs in a GPU's driver does not disturb the processors.
     assert_eq!(home.small(&["--backend", "cpu", "--force", "--kernels", "launch"]).code, Some(0));
     parent.kill().expect("it can be killed");

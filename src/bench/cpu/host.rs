@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::time::Duration;
 
-use crate::bench::backend::Opened;
+use crate::bench::backend::{Opened, load};
 use crate::bench::report::{Conditions, DeviceState};
 
 /// How long the processors are watched before anything is measured.
@@ -37,6 +37,7 @@ pub(super) fn look(threads: u32) -> Opened {
     Opened {
         device: format!("{model}, {threads} thread{plural}"),
         index: 0,
+        slice: None,
         driver: None,
         conditions,
         notes: vec![],
@@ -49,9 +50,7 @@ pub(super) fn state(watched: Duration) -> DeviceState {
     let before = times();
     std::thread::sleep(watched);
     let utilization = before.zip(times()).and_then(|(before, after)| busy_share(before, after));
-    let load = read_to_string("/proc/loadavg").ok();
-    let load = load.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    DeviceState { utilization, load, ..DeviceState::default() }
+    DeviceState { utilization, load: load(), ..DeviceState::default() }
 }
 
 fn model_in(cpuinfo: &str) -> Option<String> {

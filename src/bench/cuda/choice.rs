@@ -143,7 +143,8 @@ mod tests {
         assert_eq!(choose(Some(2), &some, &host(), ""), chosen(0, 2));
         let settings = settings(|name| (name == "CUDA_VISIBLE_DEVICES").then(|| "2,1".to_owned()));
         let refused = choose(Some(0), &some, &host(), &settings).unwrap_err();
-        let expected = "GPU 0 is there, and CUDA shows to this process GPU 2, 1 alone (CUDA_VISIBLE_DEVICES='2,1')";
+        let expected =
+            "GPU 0 is there, and CUDA shows to this process GPU 2, 1 alone (CUDA_VISIBLE_DEVICES='2,1')";
         assert_eq!(refused, expected);
         let refused = choose(Some(7), &some, &host(), "").unwrap_err();
         assert_eq!(refused, "there is no GPU 7: this host has 3, counted from 0");

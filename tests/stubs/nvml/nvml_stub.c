@@ -221,9 +221,13 @@ ret nvmlDeviceGetHandleByUUID(const char *uuid, void **out) {
     return NOT_FOUND;
 }
 
+/* Of a slice: "slice.PLACE.uuid". */
 ret nvmlDeviceGetUUID(void *device, char *out, uint size) {
     ENTER(device);
-    return text_of(gpu, "uuid", out, size);
+    char key[64] = "uuid";
+    int place = ((struct device *)device)->place;
+    if (place >= 0) snprintf(key, sizeof key, "slice.%d.uuid", place);
+    return text_of(gpu, key, out, size);
 }
 
 ret nvmlDeviceGetName(void *device, char *out, uint size) {
