@@ -93,7 +93,8 @@ fn every_kernel_arrives_at_the_driver_and_its_result_is_right() {
 fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone() {
     let home = Home::with_stub("");
     let stub = home.stub.as_ref().expect("it was just made");
-    stub.set(&format!("log {}\n", stub.log_file().display()));
+    let busy = stub.folder().join("busy").display().to_string();
+    stub.set(&format!("log {}\nbusy {busy}\n", stub.log_file().display()));
     let mut nvml = StubNvml::new(NvmlRelease::Present);
     nvml.set(&[
         // Another one is lost, which keeps nobody from looking at this one.
@@ -101,10 +102,16 @@ fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone(
         ("1.lost", "1"),
         ("driver", "570.86.15"),
         ("0.uuid", "GPU-07070707-0707-0707-0707-070707070707"),
-        ("0.temperature.0", "83"),
-        ("0.clock.1", "1410"),
-        ("0.power", "698500"),
-        ("0.reasons", "36"),
+        ("0.busy", &busy),
+        ("0.temperature.0", "41"),
+        ("0.busy.temperature.0", "83"),
+        ("0.clock.1", "345"),
+        ("0.busy.clock.1", "1410"),
+        ("0.power", "75000"),
+        ("0.busy.power", "698500"),
+        // Rest is no reason.
+        ("0.reasons", "1"),
+        ("0.busy.reasons", "36"),
         ("0.utilization", "40"),
         ("0.utilization.memory", "10"),
         ("0.memory.total", "85899345920"),
@@ -115,15 +122,19 @@ fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone(
         let mut command = home.command(&[&SMALL, arguments].concat());
         Ran::of(command.env("HEADWATER_NVML", &library).output().expect("headwater runs"))
     };
-    let ran = run(&["--backend", "cuda", "--kernels", "launch", "--format", "json"]);
+    let ran = run(&["--backend", "cuda", "--kernels", "launch,triad", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let report = ran.json();
     assert_eq!(report["driver"], "570.86.15");
-    let expected = serde_json::json!({
+    let resting = serde_json::json!({
+        "sm_clock_hz": 3.45e8, "temperature_c": 41.0, "power_w": 75.0, "utilization": 0.4, "throttle": [],
+    });
+    // While the kernel works, and not once it has ended: a GPU that rests has other clocks at once.
+    let working = serde_json::json!({
         "sm_clock_hz": 1.41e9, "temperature_c": 83.0, "power_w": 698.5, "utilization": 0.4,
         "throttle": ["sw_power_cap", "sw_thermal_slowdown"],
     });
-    for moment in ["before", "after"] {
+    for (moment, expected) in [("before", resting), ("during", working)] {
         for (key, value) in expected.as_object().expect("it is one") {
             assert_eq!(&report["conditions"][moment][key], value, "{key} {moment}");
         }

@@ -10,8 +10,14 @@ pub(super) trait Backend {
     /// Takes the memory that a kernel needs and fills it.
     fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble>;
 
-    /// Clocks, temperature, throttling and load now.
-    fn state(&self) -> DeviceState;
+    /// Has the next run of this kernel read the device's state while it works; `false` where no run is needed for that. Reading
+    /// takes the host longer than many a kernel takes the device, so that run is not timed.
+    fn watch_next(&self, _kernel: KernelId) -> bool {
+        false
+    }
+
+    /// What was read while kernels worked, at its worst.
+    fn at_work(&self) -> DeviceState;
 }
 
 /// One kernel, ready to run.
@@ -52,7 +58,7 @@ pub(super) struct Opened {
     /// The GPU instance, where it is a slice (MIG).
     pub(super) slice: Option<u32>,
     pub(super) driver: Option<String>,
-    /// All but the time spent and the state afterwards.
+    /// All but the time spent and the state at work.
     pub(super) conditions: Conditions,
     pub(super) notes: Vec<String>,
 }

@@ -5,12 +5,11 @@ pub mod gemm;
 mod handover;
 mod host;
 
-use std::time::Duration;
-
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::backend::{Backend, Opened, Runnable, Trouble};
 use super::kernel::KernelId;
+use super::report::DeviceState;
 use arrays::{Gather, Pass, Reduce, Streams};
 use gemm::Product;
 use handover::HandOver;
@@ -23,6 +22,8 @@ const LARGEST_SET: u64 = 256 * 1024 * 1024;
 pub(super) struct Cpu {
     pool: ThreadPool,
     set_bytes: u64,
+    /// The processors' times when it was opened.
+    begun: Option<host::Times>,
 }
 
 impl Cpu {
@@ -43,7 +44,7 @@ impl Cpu {
                     .to_owned(),
             );
         }
-        Ok((Self { pool, set_bytes }, opened))
+        Ok((Self { pool, set_bytes, begun: host::times() }, opened))
     }
 }
 
@@ -69,7 +70,8 @@ impl Backend for Cpu {
         })
     }
 
-    fn state(&self) -> super::report::DeviceState {
-        host::state(Duration::from_millis(50))
+    /// How busy the processors were since the threads were started, these kernels included.
+    fn at_work(&self) -> DeviceState {
+        host::state_since(self.begun)
     }
 }

@@ -39,8 +39,20 @@ impl Backend for Gpu {
         })
     }
 
-    fn state(&self) -> DeviceState {
-        self.watch.state()
+    /// What the multiprocessors work at: while copies run they rest, and an empty kernel is no work.
+    fn watch_next(&self, kernel: KernelId) -> bool {
+        let works = matches!(
+            kernel,
+            KernelId::Copy | KernelId::Triad | KernelId::Gemm | KernelId::Gather | KernelId::Reduce
+        );
+        if works {
+            Self::watch_next(self);
+        }
+        works
+    }
+
+    fn at_work(&self) -> DeviceState {
+        Self::at_work(self)
     }
 }
 

@@ -46,5 +46,5 @@ pub(super) struct Device {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Done {
     pub(super) spent_s: f64,
-    pub(super) after: DeviceState,
+    pub(super) during: DeviceState,
 }

@@ -129,8 +129,10 @@ pub struct Conditions {
     pub threads: Option<u32>,
     /// Before the first kernel.
     pub before: DeviceState,
-    /// After the last one.
-    pub after: DeviceState,
+    /// While kernels worked, at its worst: the lowest clocks, the highest of all else, and every reason that held the clocks
+    /// down. After the last kernel a device rests at once, and its clocks say nothing of what was timed.
+    #[serde(default)]
+    pub during: DeviceState,
     /// What could not be read, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -160,6 +162,27 @@ pub struct DeviceState {
     /// The host's load average over a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
+}
+
+impl DeviceState {
+    /// Takes another moment, and keeps the worst of both.
+    pub(super) fn worsen(&mut self, other: Self) {
+        let keep = |own: &mut Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64| {
+            *own = own.zip(other).map(|(own, other)| choose(own, other)).or(*own).or(other);
+        };
+        keep(&mut self.sm_clock_hz, other.sm_clock_hz, f64::min);
+        keep(&mut self.memory_clock_hz, other.memory_clock_hz, f64::min);
+        keep(&mut self.temperature_c, other.temperature_c, f64::max);
+        keep(&mut self.power_w, other.power_w, f64::max);
+        keep(&mut self.utilization, other.utilization, f64::max);
+        keep(&mut self.load, other.load, f64::max);
+        if let Some(reasons) = other.throttle {
+            let own = self.throttle.get_or_insert_default();
+            own.extend(reasons);
+            own.sort();
+            own.dedup();
+        }
+    }
 }
 
 impl BenchReport {
@@ -218,11 +241,13 @@ impl BenchReport {
         for skipped in &self.skipped {
             out += &format!("{} was not timed: {}\n", skipped.name, skipped.why);
         }
-        out += &format!(
-            "\nbefore  {}\nafter   {}\n",
-            state(&self.conditions.before),
-            state(&self.conditions.after)
-        );
+        let during = match &self.conditions.during {
+            unseen if *unseen == DeviceState::default() => {
+                "not looked at: nothing was timed that works it".to_owned()
+            }
+            seen => state(seen),
+        };
+        out += &format!("\nbefore  {}\nduring  {during}\n", state(&self.conditions.before));
         for missing in &self.conditions.missing {
             out += &format!("not seen: {missing}\n");
         }
@@ -371,6 +396,24 @@ pub(super) mod tests {
         now.compare_with(&earlier);
         let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
         assert_eq!(ratios, [Some(2.0), None]);
+    }
+
+    #[test]
+    fn of_two_moments_the_worst_is_kept() {
+        let of = |clock: Option<f64>, heat: Option<f64>, reasons: Option<&[&str]>| DeviceState {
+            sm_clock_hz: clock,
+            temperature_c: heat,
+            throttle: reasons.map(|reasons| reasons.iter().map(|reason| (*reason).to_owned()).collect()),
+            ..DeviceState::default()
+        };
+        let mut worst = DeviceState::default();
+        worst.worsen(of(Some(2e9), None, Some(&["sync_boost"])));
+        worst.worsen(of(Some(1e9), Some(60.0), Some(&[])));
+        worst.worsen(of(None, Some(50.0), Some(&["hw_slowdown", "sync_boost"])));
+        assert_eq!(worst, of(Some(1e9), Some(60.0), Some(&["hw_slowdown", "sync_boost"])));
+        let mut clear = DeviceState::default();
+        clear.worsen(of(None, None, Some(&[])));
+        assert_eq!(clear, of(None, None, Some(&[])), "that nothing holds it down is told too");
     }
 
     #[test]

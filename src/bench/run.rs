@@ -192,7 +192,7 @@ impl Heard {
         };
         let mut conditions = device.conditions;
         conditions.spent_s = done.spent_s;
-        conditions.after = done.after;
+        conditions.during = done.during;
         Ok(BenchReport {
             schema: SCHEMA,
             backend: device.backend,

@@ -18,12 +18,14 @@ pub(super) fn look(threads: u32) -> Opened {
     let cache = text("/sys/devices/system/cpu/cpu0/cache/index3/size")
         .or_else(|| text("/sys/devices/system/cpu/cpu0/cache/index2/size"))
         .and_then(|text| size_in(&text));
+    let begun = times();
+    std::thread::sleep(WATCHED);
     let mut conditions = Conditions {
         cache_bytes: cache,
         memory_free_bytes: kilobytes("MemAvailable:"),
         memory_bytes: kilobytes("MemTotal:"),
         threads: Some(threads),
-        before: state(WATCHED),
+        before: state_since(begun),
         ..Conditions::default()
     };
     if conditions.memory_free_bytes.is_none() {
@@ -44,11 +46,16 @@ pub(super) fn look(threads: u32) -> Opened {
     }
 }
 
-/// How busy the processors are over a while.
-pub(super) fn state(watched: Duration) -> DeviceState {
-    let times = || read_to_string("/proc/stat").ok().and_then(|text| times_in(&text));
-    let before = times();
-    std::thread::sleep(watched);
+/// All time of all processors so far, and the idle part of it, in ticks.
+pub(super) type Times = (u64, u64);
+
+/// The processors' times now.
+pub(super) fn times() -> Option<Times> {
+    times_in(&read_to_string("/proc/stat").ok()?)
+}
+
+/// How busy the processors were since then.
+pub(super) fn state_since(before: Option<Times>) -> DeviceState {
     let utilization = before.zip(times()).and_then(|(before, after)| busy_share(before, after));
     DeviceState { utilization, load: load(), ..DeviceState::default() }
 }
@@ -74,8 +81,7 @@ fn size_in(text: &str) -> Option<u64> {
     number.parse::<u64>().ok().map(|number| number * factor)
 }
 
-/// All time of all processors, and the idle part of it, in ticks.
-fn times_in(stat: &str) -> Option<(u64, u64)> {
+fn times_in(stat: &str) -> Option<Times> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guests are in user already.
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|ticks| ticks.parse().ok()).collect();
@@ -83,7 +89,7 @@ fn times_in(stat: &str) -> Option<(u64, u64)> {
     Some((ticks.iter().sum(), idle))
 }
 
-fn busy_share(before: (u64, u64), after: (u64, u64)) -> Option<f64> {
+fn busy_share(before: Times, after: Times) -> Option<f64> {
     let all = after.0.checked_sub(before.0).filter(|all| *all > 0)?;
     let idle = after.1.saturating_sub(before.1).min(all);
     Some(1.0 - idle as f64 / all as f64)

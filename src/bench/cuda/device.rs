@@ -1,5 +1,6 @@
 //! Opening a GPU: each step that can fail with the reason, the cheap and harmless ones first.
 
+use std::cell::{Cell, RefCell};
 use std::ffi::c_char;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::words;
 use crate::bench::backend::{Opened, set_bytes};
 use crate::bench::child::refusal;
 use crate::bench::plan::Plan;
-use crate::bench::report::Conditions;
+use crate::bench::report::{Conditions, DeviceState};
 
 /// The largest set that is worked on: four times the largest cache of today, within the memory that must be free.
 const LARGEST_SET: u64 = 512 * 1024 * 1024;
@@ -29,6 +30,9 @@ pub(in crate::bench) struct Gpu {
     /// Floats that bandwidth is measured over.
     pub(super) floats: usize,
     pub(super) multiprocessors: u32,
+    /// Whether the next kernels that are asked for are looked at while they work.
+    is_watched: Cell<bool>,
+    at_work: RefCell<DeviceState>,
     begun: CudaEvent,
     ended: CudaEvent,
 }
@@ -188,6 +192,8 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).unwrap_or(1),
         begun: event().map_err(unusable("no event can be made"))?,
         ended: event().map_err(unusable("no event can be made"))?,
+        is_watched: Cell::new(false),
+        at_work: RefCell::default(),
         watch,
         context,
     };
@@ -203,6 +209,16 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
 }
 
 impl Gpu {
+    /// Has the kernels that are asked for next looked at while they work.
+    pub(super) fn watch_next(&self) {
+        self.is_watched.set(true);
+    }
+
+    /// What was seen of the GPU while kernels worked.
+    pub(super) fn at_work(&self) -> DeviceState {
+        self.at_work.borrow().clone()
+    }
+
     /// How long what `ask` puts into the stream takes, by the device's clock.
     pub(super) fn timed(
         &self,
@@ -211,6 +227,9 @@ impl Gpu {
         self.begun.record(&self.stream)?;
         ask()?;
         self.ended.record(&self.stream)?;
+        if self.is_watched.take() {
+            self.at_work.borrow_mut().worsen(self.watch.state());
+        }
         self.ended.synchronize()?;
         let milliseconds = self.begun.elapsed_ms(&self.ended)?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1_000.0))

@@ -54,8 +54,10 @@ pub(crate) fn slice(device: &Device<'_>, uuid: &str) -> Option<(u32, u32)> {
 fn levels<'a>(device: &Device<'_>, questions: impl Iterator<Item = &'a Question>) -> Vec<(Metric, f64)> {
     let (mut looked, mut memory, doing) = (Looked::default(), Memory::default(), Doing::default());
     let mut looking = Looking::new(&mut looked, &mut memory, Instant::now(), 0, &doing);
-    // What is not offered is not among what is told, and that is all that is asked here.
-    questions.for_each(|question| drop(looking.ask(question, device)));
+    for question in questions {
+        // What is not offered is not among what is told, and that is all that is asked here.
+        let _ = looking.ask(question, device);
+    }
     let told = looked.told.into_iter().filter(|told| told.part.is_none());
     told.filter_map(|told| match told.value {
         Value::Gauge(level) => Some((told.metric, level)),

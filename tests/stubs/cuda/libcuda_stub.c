@@ -14,6 +14,7 @@
  *   free BYTES          free memory (64 GiB unless told otherwise)
  *   most BYTES          the largest allocation that succeeds
  *   wrong KERNEL        this kernel leaves a wrong value
+ *   busy FILE           this file is there from a launch until somebody has waited for it
  *   launch_us MICROS    each launch takes so much longer
  *   print TEXT          is written to standard output by cuInit, as drivers do when they feel like it
  *   log FILE            each call adds its name to this file
@@ -143,6 +144,18 @@ CALL cuDeviceGetAttribute(int *value, int attribute, int device) {
     }
     return 0;
 }
+/* Whether the device has work that nobody has waited for, as a file for others to see. */
+static void be_busy(int now) {
+    char path[512];
+    if (!told("busy", "", path, sizeof path)) return;
+    if (!now) {
+        unlink(path);
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    if (file) fclose(file);
+}
+
 static handle current;
 CALL cuDevicePrimaryCtxRetain(handle *context, int device) { (void)device; MEET(); *context = 1; return 0; }
 CALL cuDevicePrimaryCtxRelease_v2(int device) { (void)device; MEET(); return 0; }
@@ -157,12 +170,12 @@ CALL cuMemGetInfo_v2(size_t *free_bytes, size_t *all) {
     return 0;
 }
 #endif
-CALL cuStreamSynchronize(handle stream) { (void)stream; MEET(); return 0; }
+CALL cuStreamSynchronize(handle stream) { (void)stream; MEET(); be_busy(0); return 0; }
 CALL cuStreamWaitEvent(handle stream, handle event, unsigned flags) { (void)stream, (void)event, (void)flags; MEET(); return 0; }
 CALL cuEventCreate(handle *event, unsigned flags) { (void)flags; MEET(); *event = (handle)calloc(1, sizeof(double)); return 0; }
 CALL cuEventDestroy_v2(handle event) { MEET(); free((void *)event); return 0; }
 CALL cuEventRecord(handle event, handle stream) { (void)stream; MEET(); *(double *)event = now_ms(); return 0; }
-CALL cuEventSynchronize(handle event) { (void)event; MEET(); return 0; }
+CALL cuEventSynchronize(handle event) { (void)event; MEET(); be_busy(0); return 0; }
 CALL cuEventQuery(handle event) { (void)event; MEET(); return 0; }
 CALL cuEventElapsedTime(float *milliseconds, handle from, handle to) {
     MEET();
@@ -280,6 +293,7 @@ CALL cuLaunchKernel(handle function, unsigned blocks, unsigned by, unsigned bz, 
     for (double end = now_ms() + (double)number("launch_us", 0) / 1e3; now_ms() < end;) {
     }
     if (!strcmp(name, "headwater_empty")) return 0;
+    be_busy(1);
     float *written = run(name, blocks, arguments);
     if (!written) return NOT_FOUND;
     if (told("wrong", name, rest, sizeof rest)) written[0] += 1000;

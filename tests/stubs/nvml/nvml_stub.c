@@ -12,6 +12,7 @@
  *   N.lost=1                  every call of GPU N says that it is lost, and so does asking for any GPU by its UUID
  *   N.xids=CODE CODE ...      events, in order; those that come after somebody listens are delivered
  *   N.KEY=VALUE               a number of GPU N, see below
+ *   N.busy=FILE               while this file is there, "N.busy.KEY" goes before "N.KEY"
  *
  * The names of the calls that were made are appended to the file "calls". With -DOLD_DRIVER newer calls are missing,
  * with -DNO_CALLS all of them.
@@ -108,7 +109,12 @@ static ret enter(const char *call, int gpu) {
 }
 
 static ret number(int gpu, const char *key, ull *out) {
-    char value[256];
+    char value[256], busy[256];
+    snprintf(busy, sizeof busy, "busy.%s", key);
+    if (get_of(gpu, "busy", value, sizeof value) && access(value, F_OK) == 0 && get_of(gpu, busy, value, sizeof value)) {
+        *out = strtoull(value, NULL, 0);
+        return OK;
+    }
     if (!get_of(gpu, key, value, sizeof value)) return NOT_SUPPORTED;
     *out = strtoull(value, NULL, 0);
     return OK;
