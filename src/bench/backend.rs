@@ -64,12 +64,15 @@ pub(super) struct Opened {
 }
 
 /// The memory to work on unless told otherwise: 64 MiB, or four times the cache where that is more, because what fits into
-/// a cache measures the cache; at most `largest`.
+/// a cache measures the cache; at most `largest`, which is less where memory is short.
 pub(super) fn set_bytes(cache: Option<u64>, largest: u64) -> u64 {
     const USUAL: u64 = 64 * 1024 * 1024;
-    cache
-        .map_or(USUAL, |cache| (cache.saturating_mul(4)).next_power_of_two())
-        .clamp(USUAL, largest.max(USUAL))
+    // With less than this, times of memory are those of starting.
+    const LEAST: u64 = 4 * 1024 * 1024;
+    // A power of two, so that runs that found a little more or less memory free did the same work.
+    let largest = 1 << largest.max(LEAST).ilog2();
+    let four_times = cache.map_or(USUAL, |cache| cache.saturating_mul(4));
+    four_times.checked_next_power_of_two().unwrap_or(largest).max(USUAL).min(largest)
 }
 
 /// The host's load average over a minute, where there is a `/proc`.
@@ -105,6 +108,10 @@ mod tests {
         assert_eq!(set_bytes(Some(4 * MIB), 1024 * MIB), 64 * MIB);
         assert_eq!(set_bytes(Some(50 * MIB), 1024 * MIB), 256 * MIB);
         assert_eq!(set_bytes(Some(126 * MIB), 256 * MIB), 256 * MIB);
+        // Where memory is short less is taken, also than usual.
+        assert_eq!(set_bytes(None, 40 * MIB), 32 * MIB);
+        assert_eq!(set_bytes(Some(50 * MIB), 130 * MIB), 128 * MIB);
+        assert_eq!(set_bytes(Some(u64::MAX), 1), 4 * MIB);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The CPU backend: the same kernels on a pool of threads, for machines without a GPU. What it measures is the host.
 
 pub mod arrays;
+mod caches;
 pub mod gemm;
 mod handover;
 mod host;
+mod memory;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -36,7 +38,10 @@ impl Cpu {
         let threads = pool.current_num_threads() as u32;
         let mut opened = host::look(threads);
         let cache = opened.conditions.cache_bytes;
-        let set_bytes = set_bytes.unwrap_or_else(|| super::backend::set_bytes(cache, LARGEST_SET));
+        // A quarter of what is free stays far from taking what others need, and from the limit at which a container is killed.
+        let largest =
+            opened.conditions.memory_free_bytes.map_or(LARGEST_SET, |free| LARGEST_SET.min(free / 4));
+        let set_bytes = set_bytes.unwrap_or_else(|| super::backend::set_bytes(cache, largest));
         opened.conditions.working_set_bytes = set_bytes;
         if cache.is_some_and(|cache| cache * 2 > set_bytes) {
             opened.notes.push(

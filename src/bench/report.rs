@@ -115,7 +115,7 @@ pub struct Conditions {
     pub spent_s: f64,
     /// Memory that the bandwidth kernels work on, in bytes.
     pub working_set_bytes: u64,
-    /// The last cache before memory, in bytes.
+    /// The last caches before memory that it reaches, all together, in bytes.
     pub cache_bytes: Option<u64>,
     /// Free memory before it began, in bytes.
     pub memory_free_bytes: Option<u64>,
