@@ -115,7 +115,7 @@ pub fn save(report: &BenchReport) -> Result<PathBuf, BaselineError> {
 mod tests {
     use super::*;
     use crate::bench::report::Skipped;
-    use crate::bench::report::tests::{kernel, report};
+    use crate::bench::report::examples::{kernel, report};
 
     fn saved(report: &BenchReport) -> Vec<(&str, f64, Option<&str>)> {
         let kernels = report.kernels.iter();
