@@ -10,14 +10,17 @@ pub mod baseline;
 pub mod child;
 pub mod cpu;
 mod cuda;
+pub mod failure;
 mod inputs;
 pub mod kernel;
 mod line;
+mod lock;
 pub mod meter;
 pub mod plan;
 pub mod report;
 pub mod run;
 
+pub use failure::BenchError;
 pub use plan::{BackendChoice, Plan};
 pub use report::BenchReport;
-pub use run::{BenchError, run};
+pub use run::run;

@@ -1,88 +1,19 @@
 //! The kernel benchmark by the real binary: on the CPU, without a driver, and against a stub of the CUDA driver, which proves
 //! what the host does and nothing about a GPU or its times.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+mod bench {
+    mod check;
+    mod choice;
+    mod failing;
+    pub(crate) mod home;
+}
 
-use headwater_test_support::{NvmlRelease, StubCuda, StubNvml, wait_until};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use std::path::Path;
+
+use headwater_test_support::{NvmlRelease, Ran, StubNvml};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// Little memory and little time: what is tried is the way, not the numbers.
-const SMALL: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
-
-/// A home of its own, so that no test meets another's baselines, and the driver that is found there.
-struct Home {
-    folder: TempDir,
-    stub: Option<StubCuda>,
-}
-
-impl Home {
-    fn new(stub: Option<StubCuda>) -> Self {
-        Self { folder: TempDir::new().expect("a temporary folder can be made"), stub }
-    }
-
-    fn with_stub(scenario: &str) -> Self {
-        let stub = StubCuda::new();
-        stub.set(scenario);
-        Self::new(Some(stub))
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
-        command
-            .arg("bench")
-            .args(arguments)
-            .env("HOME", self.folder.path())
-            .env("XDG_STATE_HOME", self.folder.path());
-        command.env_remove("HEADWATER_NVML");
-        if let Some(stub) = &self.stub {
-            command.env("LD_LIBRARY_PATH", stub.folder()).env("HEADWATER_CUDA_STUB", stub.scenario_file());
-        } else {
-            // What is no library hides the real driver, where a developer has one.
-            let nothing = self.folder.path().join("libraries");
-            std::fs::create_dir_all(&nothing).expect("a folder can be made");
-            for name in ["libcuda.so", "libcuda.so.1"] {
-                std::fs::write(nothing.join(name), "no library").expect("a file can be written");
-            }
-            command.env("LD_LIBRARY_PATH", nothing);
-        }
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments).output().expect("headwater runs"))
-    }
-
-    fn small(&self, arguments: &[&str]) -> Ran {
-        self.run(&[&SMALL, arguments].concat())
-    }
-}
-
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
-        let ran = Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
-        assert!(!ran.err.contains("panicked"), "{ran:?}");
-        ran
-    }
-
-    fn json(&self) -> Value {
-        let read = serde_json::from_str(&self.out);
-        assert!(read.is_ok(), "{read:?}: {self:?}");
-        read.unwrap_or_default()
-    }
-}
+use bench::home::{Home, SMALL};
 
 fn names(report: &Value, list: &str) -> Vec<String> {
     let rows = report[list].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -162,7 +93,8 @@ fn every_kernel_arrives_at_the_driver_and_its_result_is_right() {
 fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone() {
     let home = Home::with_stub("");
     let stub = home.stub.as_ref().expect("it was just made");
-    stub.set(&format!("log {}\n", stub.log_file().display()));
+    let busy = stub.folder().join("busy").display().to_string();
+    stub.set(&format!("log {}\nbusy {busy}\n", stub.log_file().display()));
     let mut nvml = StubNvml::new(NvmlRelease::Present);
     nvml.set(&[
         // Another one is lost, which keeps nobody from looking at this one.
@@ -170,10 +102,16 @@ fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone(
         ("1.lost", "1"),
         ("driver", "570.86.15"),
         ("0.uuid", "GPU-07070707-0707-0707-0707-070707070707"),
-        ("0.temperature.0", "83"),
-        ("0.clock.1", "1410"),
-        ("0.power", "698500"),
-        ("0.reasons", "36"),
+        ("0.busy", &busy),
+        ("0.temperature.0", "41"),
+        ("0.busy.temperature.0", "83"),
+        ("0.clock.1", "345"),
+        ("0.busy.clock.1", "1410"),
+        ("0.power", "75000"),
+        ("0.busy.power", "698500"),
+        // Rest is no reason.
+        ("0.reasons", "1"),
+        ("0.busy.reasons", "36"),
         ("0.utilization", "40"),
         ("0.utilization.memory", "10"),
         ("0.memory.total", "85899345920"),
@@ -184,15 +122,19 @@ fn the_driver_s_own_numbers_stand_beside_the_times_and_a_busy_gpu_is_left_alone(
         let mut command = home.command(&[&SMALL, arguments].concat());
         Ran::of(command.env("HEADWATER_NVML", &library).output().expect("headwater runs"))
     };
-    let ran = run(&["--backend", "cuda", "--kernels", "launch", "--format", "json"]);
+    let ran = run(&["--backend", "cuda", "--kernels", "launch,triad", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let report = ran.json();
     assert_eq!(report["driver"], "570.86.15");
-    let expected = serde_json::json!({
+    let resting = serde_json::json!({
+        "sm_clock_hz": 3.45e8, "temperature_c": 41.0, "power_w": 75.0, "utilization": 0.4, "throttle": [],
+    });
+    // While the kernel works, and not once it has ended: a GPU that rests has other clocks at once.
+    let working = serde_json::json!({
         "sm_clock_hz": 1.41e9, "temperature_c": 83.0, "power_w": 698.5, "utilization": 0.4,
         "throttle": ["sw_power_cap", "sw_thermal_slowdown"],
     });
-    for moment in ["before", "after"] {
+    for (moment, expected) in [("before", resting), ("during", working)] {
         for (key, value) in expected.as_object().expect("it is one") {
             assert_eq!(&report["conditions"][moment][key], value, "{key} {moment}");
         }
@@ -224,34 +166,6 @@ fn a_wrong_result_is_told_and_is_no_baseline() {
 }
 
 #[test]
-fn what_is_wrong_with_a_driver_is_said_with_what_was_done_last() {
-    for (scenario, said) in [
-        ("fail cuInit 100", "the CUDA driver does not start: CUDA_ERROR_NO_DEVICE"),
-        ("devices 0", "the CUDA driver knows no GPU"),
-        ("fail cuDevicePrimaryCtxRetain 2", "no context can be made on the GPU: CUDA_ERROR_OUT_OF_MEMORY"),
-        ("fail cuModuleLoadData 222", "the kernels cannot be loaded: CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
-        ("crash cuMemcpyDtoHAsync_v2", "the benchmark's process crashed (signal 6) during 'gemm'"),
-        ("fail cuLaunchKernel 700", "launch: CUDA_ERROR_ILLEGAL_ADDRESS"),
-        ("free 500000000", "refused: only 500 MB of memory are free"),
-    ] {
-        let home = Home::with_stub(scenario);
-        let ran = home.small(&["--backend", "cuda", "--kernels", "launch,gemm"]);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(69), ""), "{scenario}: {ran:?}");
-        assert!(ran.err.contains(said), "{scenario}: {ran:?}");
-    }
-    let home = Home::new(Some(StubCuda::without_memory_info()));
-    let ran = home.small(&["--backend", "cuda"]);
-    assert_eq!(ran.code, Some(69), "{ran:?}");
-    assert!(
-        ran.err.contains("the CUDA driver lacks 'cuMemGetInfo_v2'") && ran.err.contains("update the driver"),
-        "{ran:?}"
-    );
-    // A GPU that is there and does not do is not replaced by the CPU.
-    let ran = home.small(&[]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(69), ""), "{ran:?}");
-}
-
-#[test]
 fn short_memory_refuses_politely_and_can_be_forced() {
     let home = Home::with_stub("free 500000000");
     let ran = home.small(&["--backend", "auto", "--kernels", "launch"]);
@@ -271,89 +185,6 @@ fn short_memory_refuses_politely_and_can_be_forced() {
         report["skipped"][0]["why"].as_str().is_some_and(|why| why.contains("no memory left")),
         "{report}"
     );
-}
-
-#[test]
-fn a_hang_in_any_call_is_killed_at_the_deadline_and_said() {
-    let home = Home::with_stub("");
-    let stub = home.stub.as_ref().expect("it was just made");
-    stub.set(&format!("log {}\n", stub.log_file().display()));
-    let whole =
-        ["--backend", "cuda", "--memory", "64KiB", "--budget", "1s", "--kernels", "launch,copy,h2d_pinned"];
-    assert_eq!(home.run(&whole).code, Some(0));
-    let calls: BTreeSet<String> = stub.calls().into_iter().collect();
-    assert!(calls.len() > 20, "{calls:?}");
-    let calls: Vec<String> = calls.into_iter().collect();
-    let hung = |call: &String| {
-        let home = Home::with_stub(&format!("hang {call}\n"));
-        let ran = home.run(&[&whole[..], &["--timeout", "3s"]].concat());
-        let is_told = ran.code == Some(69) && ran.err.contains("the driver did not answer within 3 s");
-        // What is called only when all results are told keeps nobody from them.
-        assert!(is_told || (ran.code == Some(0) && ran.out.contains("launch")), "{call}: {ran:?}");
-        is_told
-    };
-    let told: usize = std::thread::scope(|scope| {
-        let parts = calls
-            .chunks(calls.len().div_ceil(8))
-            .map(|calls| scope.spawn(move || calls.iter().filter(|call| hung(call)).count()));
-        parts.collect::<Vec<_>>().into_iter().map(|part| part.join().expect("it is told")).sum()
-    });
-    assert!(told > 15, "{told} of {calls:?}");
-}
-
-/// A benchmark whose driver hangs, and the process that it measures in.
-fn hanging(home: &Home) -> (Child, Pid) {
-    let mut command = home.command(&["--backend", "cuda", "--timeout", "10min"]);
-    let parent = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("headwater runs");
-    let stub = home.stub.as_ref().expect("these tests have a stub");
-    wait_until("the driver is asked", || stub.calls().iter().any(|call| call == "cuInit"));
-    let child = children(parent.id()).first().copied().expect("it measures in a process of its own");
-    (parent, child)
-}
-
-/// The processes that any thread of a process has started.
-fn children(process: u32) -> Vec<Pid> {
-    let tasks = PathBuf::from(format!("/proc/{process}/task"));
-    let lists = std::fs::read_dir(tasks).into_iter().flatten().flatten();
-    let lists = lists.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    let all: Vec<i32> = lists
-        .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-        .collect();
-    all.into_iter().filter_map(Pid::from_raw).collect()
-}
-
-fn is_gone(process: Pid) -> bool {
-    let state =
-        std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
-    // One that nobody waits for any more is a name in a list and nothing else.
-    test_kill_process(process).is_err()
-        || state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
-}
-
-fn hanging_home() -> Home {
-    let home = Home::with_stub("");
-    let stub = home.stub.as_ref().expect("it was just made");
-    stub.set(&format!("hang cuInit\nlog {}\n", stub.log_file().display()));
-    home
-}
-
-#[test]
-fn a_parent_that_is_killed_takes_the_measuring_process_with_it() {
-    let home = hanging_home();
-    let (mut parent, child) = hanging(&home);
-    parent.kill().expect("it can be killed");
-    parent.wait().expect("it has ended");
-    wait_until("the measuring process has ended", || is_gone(child));
-}
-
-#[test]
-fn a_measuring_process_that_is_killed_is_told() {
-    let home = hanging_home();
-    let (parent, child) = hanging(&home);
-    kill_process(child, Signal::KILL).expect("it can be killed");
-    let ran = Ran::of(parent.wait_with_output().expect("it ends by itself"));
-    assert_eq!(ran.code, Some(69), "{ran:?}");
-    assert!(ran.err.contains("the benchmark's process was killed (signal 9)"), "{ran:?}");
 }
 
 #[test]
@@ -381,11 +212,25 @@ fn a_saved_result_is_what_later_ones_are_compared_with() {
         assert!(now["ratio"].as_f64().is_some_and(|told| (told / ratio - 1.0).abs() < 1e-9), "{now}");
     }
 
-    // Other work is not compared, and a file can be named.
+    // What is not timed again keeps its value, and says how old it is.
+    let gather =
+        ["--backend", "cuda", "--memory", "1MiB", "--budget", "10s", "--kernels", "gather", "--save"];
+    let gather = home.run(&gather);
+    assert_eq!(gather.code, Some(0), "{gather:?}");
+    let kept: Value = serde_json::from_slice(&std::fs::read(&saved).expect("it was saved")).expect("JSON");
+    assert_eq!(names(&kept, "kernels"), ["launch", "copy", "gather"]);
+    assert_eq!(
+        (&kept["kernels"][1]["median"], &kept["kernels"][1]["at"]),
+        (&first.json()["kernels"][1]["median"], &first.json()["at"])
+    );
+
+    // Other work is not compared, nor is a table of another size; and a file can be named.
     let file = saved.display().to_string();
-    let other =
-        home.run(&["--backend", "cuda", "--memory", "2MiB", "--kernels", "launch,copy", "--compare", &file]);
-    assert!(other.out.contains("not compared, because they did other work then: copy"), "{other:?}");
+    let larger = ["--backend", "cuda", "--memory", "16MiB", "--kernels", "launch,copy,gather"];
+    let other = home.run(&[&larger[..], &["--compare", &file]].concat());
+    let said =
+        "not compared, because they did other work then, or read from a table of another size: copy, gather";
+    assert!(other.out.contains(said), "{other:?}");
     for (path, said) in
         [("nowhere.json", "cannot be used"), (file_with(&home, "{}").as_str(), "is no result of")]
     {
@@ -403,62 +248,6 @@ fn file_with(home: &Home, text: &str) -> String {
     let path = home.folder.path().join("other.json");
     std::fs::write(&path, text).expect("a file can be written");
     path.display().to_string()
-}
-
-#[test]
-fn one_of_several_gpus_is_chosen_and_wrong_names_are_refused() {
-    let home = Home::with_stub("devices 2");
-    let ran = home.small(&["--backend", "cuda", "--device", "1", "--kernels", "launch", "--format", "json"]);
-    assert_eq!((ran.json()["device"].as_str(), ran.json()["index"].as_u64()), (Some("Stub GPU 1"), Some(1)));
-    let ran = home.small(&["--backend", "cuda", "--device", "2"]);
-    assert!(ran.code == Some(69) && ran.err.contains("there is no GPU 2: this host has 2"), "{ran:?}");
-    let ran = home.small(&["--kernels", "lunch"]);
-    assert!(ran.code == Some(64) && ran.err.contains("'lunch'") && ran.err.contains("'launch'"), "{ran:?}");
-}
-
-/// Runs `scripts/gpu-check` with this binary, and with these programs first in PATH.
-fn gpu_check(home: &Home, programs: &str) -> Ran {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/gpu-check");
-    let path = format!("{programs}:{}", std::env::var("PATH").unwrap_or_default());
-    let mut command = home.command(&[]);
-    let environment: Vec<_> =
-        command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
-    command = Command::new(script);
-    command.arg(env!("CARGO_BIN_EXE_headwater")).envs(environment).env("PATH", path);
-    Ran::of(command.output().expect("the script runs"))
-}
-
-/// A program of this name that does what this script says.
-fn program(home: &Home, name: &str, script: &str) -> String {
-    let folder = home.folder.path().join("programs");
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    let file = folder.join(name);
-    std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a script can be written");
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o700)).expect("it can be made to run");
-    folder.display().to_string()
-}
-
-#[test]
-fn the_check_of_a_machine_with_a_gpu_says_where_there_is_none_and_what_does_not_hold() {
-    let home = Home::new(None);
-    let ran = gpu_check(&home, &program(&home, "nvidia-smi", "exit 9"));
-    assert_eq!((ran.code, ran.out.as_str()), (Some(69), ""), "{ran:?}");
-    assert!(ran.err.contains("no GPU here"), "{ran:?}");
-
-    let home = Home::with_stub("wrong headwater_gemm");
-    let names = "case \"$*\" in -L) echo 'GPU 0: Stub GPU 0 (UUID: GPU-07)' ;; *) echo 'Stub GPU 0' ;; esac";
-    let ran = gpu_check(&home, &program(&home, "nvidia-smi", names));
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    let state = |check: &str| {
-        let row = ran.out.lines().find(|line| line.starts_with(check)).unwrap_or_default();
-        row[check.len().min(row.len())..].trim().to_owned()
-    };
-    assert!(state("GPU 0: gemm").starts_with("WRONG"), "{ran:?}");
-    assert!(state("GPU 0: bench, saved").starts_with("EXIT 74"), "a wrong result is no baseline: {ran:?}");
-    assert!(state("GPU 0: triad against the memory's peak").contains("no peak is known"), "{ran:?}");
-    let kernels = ran.out.lines().filter(|line| line.contains(" us")).count();
-    assert_eq!(kernels, 12, "{ran:?}");
-    assert_eq!(state("nothing is left behind"), "ok", "{ran:?}");
 }
 
 #[test]

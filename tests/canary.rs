@@ -1,7 +1,7 @@
 //! The canary: the kernel benchmark as a source, against a stub of the CUDA driver and on the CPU, and ordered by the screen.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater::app::App;
@@ -15,23 +15,27 @@ use headwater_engine::metric::{GPU_LAUNCH, KERNEL_TIME, MetricName};
 use headwater_engine::reading::{Event, FaultKind, Reading, Value};
 use headwater_engine::{Baselines, RemoteText, Snapshot, Subject};
 use headwater_panels::Status;
-use headwater_test_support::{PATIENCE, StubCuda};
+use headwater_test_support::{PATIENCE, StubCuda, wait_until};
 
 /// What the other computers of this test are called.
 const HOST: &str = "box";
 
 /// A canary whose child meets the stub, and a binary of which only the child is started.
 fn canary(stub: &StubCuda) -> CanarySpec {
-    let program = stub.folder().join("headwater");
-    let script = format!(
-        "#!/bin/sh\nexport LD_LIBRARY_PATH={} HEADWATER_CUDA_STUB={} HOME=/nonexistent\nexec {} \"$@\"\n",
-        stub.folder().display(),
-        stub.scenario_file().display(),
-        env!("CARGO_BIN_EXE_headwater")
-    );
+    let (folder, scenario) = (stub.folder().display(), stub.scenario_file());
+    let driver = format!("LD_LIBRARY_PATH={folder} HEADWATER_CUDA_STUB={}", scenario.display());
+    spec(BackendChoice::Cuda, program(stub.folder(), &driver))
+}
+
+/// A program that is this binary with a home in this folder, and with this environment.
+fn program(folder: &Path, environment: &str) -> PathBuf {
+    let program = folder.join("start");
+    let (home, binary) = (folder.display(), env!("CARGO_BIN_EXE_headwater"));
+    let script =
+        format!("#!/bin/sh\nexport HOME={home} XDG_STATE_HOME={home} {environment}\nexec {binary} \"$@\"\n");
     std::fs::write(&program, script).expect("a script can be written");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("it can be made to run");
-    spec(BackendChoice::Cuda, program)
+    program
 }
 
 fn spec(backend: BackendChoice, program: PathBuf) -> CanarySpec {
@@ -43,8 +47,8 @@ fn spec(backend: BackendChoice, program: PathBuf) -> CanarySpec {
     spec
 }
 
-fn on_cpu() -> CanarySpec {
-    let mut spec = spec(BackendChoice::Cpu, env!("CARGO_BIN_EXE_headwater").into());
+fn on_cpu(folder: &Path) -> CanarySpec {
+    let mut spec = spec(BackendChoice::Cpu, program(folder, ""));
     spec.plan.is_forced = true;
     spec
 }
@@ -125,8 +129,56 @@ async fn a_driver_that_hangs_is_a_silence_and_nothing_waits_for_it_longer_than_t
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_that_is_too_long_for_its_budget_is_unknown_and_the_others_are_not() {
+    let stub = StubCuda::new();
+    let mut spec = canary(&stub);
+    // Each launch of the pass over memory takes as long as its share of the budget.
+    stub.set("launch_us 250000\n");
+    spec.plan.kernels = vec!["triad".to_owned()];
+    let slow = Canary::new(&spec, &Turn::default()).ask().await;
+    assert!(slow.faults.is_empty() && times(&slow).is_empty(), "{slow:?}");
+    let unknown = |reading: &Reading| {
+        reading.events.iter().find_map(|event| match event {
+            Event::Unavailable { what, why } if what.as_str() == "medians of some kernels" => {
+                Some(why.to_string())
+            }
+            _ => None,
+        })
+    };
+    let why = unknown(&slow).unwrap_or_default();
+    assert!(why.contains("a median needs 3 batches") && why.contains("triad of gpu/box:0 had "), "{slow:?}");
+
+    stub.set("");
+    spec.plan.budget = Duration::from_secs(4);
+    let quick = Canary::new(&spec, &Turn::default()).ask().await;
+    assert_eq!((unknown(&quick), times(&quick).len()), (None, 1), "{quick:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn none_is_begun_beside_one_that_has_not_ended() {
+    let stub = StubCuda::new();
+    let mut spec = canary(&stub);
+    let hangs = format!("hang cuInit\nlog {}\n", stub.log_file().display());
+    stub.set(&hangs);
+    spec.plan.deadline = Duration::from_secs(600);
+    let mut first = Canary::new(&spec, &Turn::default());
+    let first = tokio::spawn(async move { first.ask().await });
+    let begun = || stub.calls().iter().filter(|call| *call == "cuInit").count();
+    wait_until("the first one is at work", || begun() == 1);
+    spec.plan.deadline = Duration::from_secs(20);
+    let second = tokio::time::timeout(PATIENCE, Canary::new(&spec, &Turn::default()).ask()).await;
+    let second = second.expect("it is not begun");
+    assert!(second.faults.is_empty() && times(&second).is_empty(), "{second:?}");
+    let is_said = |event: &Event| matches!(event, Event::Unavailable { why, .. } if why.as_str().contains("another benchmark"));
+    assert!(second.events.iter().any(is_said), "{second:?}");
+    assert_eq!(begun(), 1, "no driver was asked beside it");
+    first.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_cpu_backend_is_told_of_the_host_and_labelled() {
-    let mut spec = on_cpu();
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let mut spec = on_cpu(folder.path());
     // So much that even a busy machine comes to the second kernel.
     spec.plan.budget = Duration::from_secs(4);
     let reading = Canary::new(&spec, &Turn::default()).ask().await;

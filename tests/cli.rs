@@ -3,14 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use assert_cmd::Command;
 use headwater::recording::Recording;
 use headwater_engine::Input;
 use headwater_engine::slot::slot_of;
-use headwater_test_support::{Cluster, Server, ServerRelease, wait_until};
+use headwater_test_support::{Cluster, Ran, Server, ServerRelease, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -55,32 +55,6 @@ impl Home {
 
     fn run(&self, arguments: &[&str]) -> Ran {
         Ran::of(self.command(arguments).output().expect("headwater runs"))
-    }
-}
-
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn of(output: Output) -> Self {
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
-        let ran = Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
-        for stream in [&ran.out, &ran.err] {
-            assert!(!stream.contains("panicked"), "{stream}");
-            assert!(
-                stream.chars().all(|c| c == '\n' || !c.is_control()),
-                "raw control characters: {stream:?}"
-            );
-        }
-        ran
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).expect("standard output is JSON")
     }
 }
 

@@ -1,10 +1,10 @@
 //! `headwater rank` as users meet it: the real binary on exported folders, small ones made by hand and public ones.
 
 use std::path::Path;
-use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
+use headwater_test_support::Ran;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -70,29 +70,10 @@ impl Folder {
     }
 }
 
-#[derive(Debug)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).expect("standard output is JSON")
-    }
-}
-
 fn rank(folder: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
     command.arg("rank").arg(folder).args(arguments).env_remove("RUST_LOG").timeout(PATIENCE);
-    let Output { status, stdout, stderr } = command.output().expect("headwater runs");
-    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
-    let ran = Ran { code: status.code(), out: text(stdout), err: text(stderr) };
-    assert!(!ran.err.contains("panicked"), "{}", ran.err);
-    let is_tame = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
-    assert!(is_tame(&ran.out) && is_tame(&ran.err), "raw control characters: {ran:?}");
-    ran
+    Ran::of(command.output().expect("headwater runs"))
 }
 
 /// A shop whose database makes it slow.

@@ -10,8 +10,14 @@ pub(super) trait Backend {
     /// Takes the memory that a kernel needs and fills it.
     fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble>;
 
-    /// Clocks, temperature, throttling and load now.
-    fn state(&self) -> DeviceState;
+    /// Has the next run of this kernel read the device's state while it works; `false` where no run is needed for that. Reading
+    /// takes the host longer than many a kernel takes the device, so that run is not timed.
+    fn watch_next(&self, _kernel: KernelId) -> bool {
+        false
+    }
+
+    /// What was read while kernels worked, at its worst.
+    fn at_work(&self) -> DeviceState;
 }
 
 /// One kernel, ready to run.
@@ -19,6 +25,11 @@ pub(super) trait Runnable {
     /// What one run works through, in the unit of the kernel's [`super::kernel::Work`].
     fn work(&self) -> f64 {
         0.0
+    }
+
+    /// The table that it reads from in no order, in bytes: the larger it is, the slower, whatever the work.
+    fn table_bytes(&self) -> Option<u64> {
+        None
     }
 
     /// Runs it so many times and waits for the end; how long that took, by the device's own clock where it has one.
@@ -44,19 +55,29 @@ pub(super) enum Trouble {
 pub(super) struct Opened {
     pub(super) device: String,
     pub(super) index: u32,
+    /// The GPU instance, where it is a slice (MIG).
+    pub(super) slice: Option<u32>,
     pub(super) driver: Option<String>,
-    /// All but the time spent and the state afterwards.
+    /// All but the time spent and the state at work.
     pub(super) conditions: Conditions,
     pub(super) notes: Vec<String>,
 }
 
 /// The memory to work on unless told otherwise: 64 MiB, or four times the cache where that is more, because what fits into
-/// a cache measures the cache; at most `largest`.
+/// a cache measures the cache; at most `largest`, which is less where memory is short.
 pub(super) fn set_bytes(cache: Option<u64>, largest: u64) -> u64 {
     const USUAL: u64 = 64 * 1024 * 1024;
-    cache
-        .map_or(USUAL, |cache| (cache.saturating_mul(4)).next_power_of_two())
-        .clamp(USUAL, largest.max(USUAL))
+    // With less than this, times of memory are those of starting.
+    const LEAST: u64 = 4 * 1024 * 1024;
+    // A power of two, so that runs that found a little more or less memory free did the same work.
+    let largest = 1 << largest.max(LEAST).ilog2();
+    let four_times = cache.map_or(USUAL, |cache| cache.saturating_mul(4));
+    four_times.checked_next_power_of_two().unwrap_or(largest).max(USUAL).min(largest)
+}
+
+/// The host's load average over a minute, where there is a `/proc`.
+pub(super) fn load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// The first value that differs from what it must be, in words; `from` is the place of the first.
@@ -87,6 +108,10 @@ mod tests {
         assert_eq!(set_bytes(Some(4 * MIB), 1024 * MIB), 64 * MIB);
         assert_eq!(set_bytes(Some(50 * MIB), 1024 * MIB), 256 * MIB);
         assert_eq!(set_bytes(Some(126 * MIB), 256 * MIB), 256 * MIB);
+        // Where memory is short less is taken, also than usual.
+        assert_eq!(set_bytes(None, 40 * MIB), 32 * MIB);
+        assert_eq!(set_bytes(Some(50 * MIB), 130 * MIB), 128 * MIB);
+        assert_eq!(set_bytes(Some(u64::MAX), 1), 4 * MIB);
     }
 
     #[test]

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
+use rustix::process::{Signal, getpid, kill_process};
 
 use super::backend::{Backend, Opened, Runnable, Trouble};
 use super::cpu::Cpu;
 use super::cuda;
 use super::kernel::{KERNELS, Kernel};
 use super::line::{Device, Done, Line};
+use super::lock::{self, Turn};
 use super::meter::measure;
 use super::plan::{BackendChoice, LEAST_FREE_BYTES, MOST_UTILIZATION, Plan};
 use super::report::{Conditions, KernelResult, Skipped};
@@ -23,16 +25,26 @@ pub fn measure_for_parent(plan: &str, parent: u32) -> u8 {
     if !die_with_parent(parent) {
         return 0;
     }
-    end_at(plan.deadline);
+    end_at(plan.deadline + LATER);
     std::panic::set_hook(Box::new(|panic| {
         let said = panic.payload().downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.payload().downcast_ref::<&str>().copied());
         tell(&Line::Failed(why_it_panicked(said.unwrap_or_default())));
     }));
-    let measured = match plan.backend {
-        BackendChoice::Cpu => on_cpu(&plan),
-        BackendChoice::Cuda | BackendChoice::Auto => on_gpu(&plan),
+    let is_cpu = plan.backend == BackendChoice::Cpu;
+    // Kept until the end of this process, whatever ends it.
+    let _turn = match lock::wait(if is_cpu { "cpu" } else { "cuda" }, plan.deadline) {
+        Turn::Ours(file) => file,
+        Turn::Running(why) => {
+            tell(&Line::Refused(why));
+            return 0;
+        }
+        Turn::Stuck(why) => {
+            tell(&Line::Held(why));
+            return 0;
+        }
     };
+    let measured = if is_cpu { on_cpu(&plan) } else { on_gpu(&plan) };
     if let Err(Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why)) = measured {
         tell(&Line::Failed(why));
     }
@@ -47,6 +59,7 @@ fn on_cpu(plan: &Plan) -> Result<(), Trouble> {
 fn on_gpu(plan: &Plan) -> Result<(), Trouble> {
     match cuda::open(plan) {
         Ok((gpu, opened)) => measure_on("cuda", &gpu, opened, plan)?,
+        Err(cuda::NotOpen::Absent(why)) => tell(&Line::Absent(why)),
         Err(cuda::NotOpen::Unusable(why)) => tell(&Line::Unusable(why)),
         Err(cuda::NotOpen::Refused(why)) => tell(&Line::Refused(why)),
     }
@@ -64,12 +77,17 @@ fn why_it_panicked(said: &str) -> String {
     }
 }
 
-/// Kills this process at its deadline: a call into a driver that hangs cannot be ended in any other way.
+/// How long after the deadline of its parent this process ends itself. The parent says what hangs; it is left to the child
+/// only where the parent cannot, and never a race between the two.
+const LATER: Duration = Duration::from_secs(2);
+
+/// Kills this process some time after its deadline: a call into a driver that hangs cannot be ended in any other way. It is
+/// killed and does not abort, which would write all of a driver's memory into a core file.
 fn end_at(deadline: Duration) {
-    // Nobody could be told that there is no thread for it; the parent has the same deadline.
+    // Nobody could be told that there is no thread for it; the parent has a deadline too.
     let _ = std::thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         std::thread::sleep(deadline);
-        std::process::abort();
+        let _ = kill_process(getpid(), Signal::KILL);
     });
 }
 
@@ -93,13 +111,14 @@ fn measure_on(name: &str, backend: &dyn Backend, opened: Opened, plan: &Plan) ->
         backend: name.to_owned(),
         device: opened.device,
         index: opened.index,
+        slice: opened.slice,
         driver: opened.driver,
         conditions,
         notes: opened.notes,
     })));
     let begun = Instant::now();
     measure_all(backend, &chosen(plan), plan.budget, &|| begun.elapsed(), &mut tell)?;
-    tell(&Line::Done(Done { spent_s: begun.elapsed().as_secs_f64(), after: backend.state() }));
+    tell(&Line::Done(Done { spent_s: begun.elapsed().as_secs_f64(), during: backend.at_work() }));
     Ok(())
 }
 
@@ -167,6 +186,12 @@ fn measure_all(
     Ok(())
 }
 
+/// How long a device works while its clocks are read: as long as the reading takes.
+const WATCHED: Duration = Duration::from_millis(10);
+
+/// Runs in that time at most.
+const MOST_WATCHED: f64 = 1_000.0;
+
 fn timed(
     backend: &dyn Backend,
     kernel: &Kernel,
@@ -175,16 +200,35 @@ fn timed(
     elapsed: &dyn Fn() -> Duration,
 ) -> Result<KernelResult, Trouble> {
     let mut runnable = backend.prepare(kernel.id)?;
-    // What preparing took is the kernel's own, and checking takes about as long.
-    let preparing = elapsed().saturating_sub(began);
-    let rest = share.saturating_sub(preparing * 2);
-    let timing = measure(rest, elapsed, &mut |times| runnable.run(times))?;
-    let wrong = match runnable.check() {
-        Ok(()) => None,
-        Err(Trouble::Wrong(why)) => Some(why),
-        Err(trouble) => return Err(trouble),
-    };
+    let cold = runnable.run(1)?;
+    // The first result is checked at once: that tells what checking the last one will take, which is the kernel's own time as
+    // all else is.
+    let before = elapsed();
+    let mut wrong = fault_in(runnable.as_mut())?;
+    let checking = elapsed().saturating_sub(before);
+    let left = || share.saturating_sub(elapsed().saturating_sub(began));
+    let watching = WATCHED.min(share / 20);
+    let reserved = checking + watching * 2;
+    let timing = measure(cold, left().saturating_sub(reserved), elapsed, &mut |times| runnable.run(times))?;
+    let runs = (watching.as_secs_f64() / timing.median.max(1e-9)).clamp(1.0, MOST_WATCHED);
+    let working = Duration::from_secs_f64(runs * timing.median);
+    if left() >= checking + working.max(watching) && backend.watch_next(kernel.id) {
+        runnable.run(runs as u32)?;
+    }
+    // Of a kernel that is longer than its share the first result has to do.
+    if wrong.is_none() && checking <= left() {
+        wrong = fault_in(runnable.as_mut())?;
+    }
     Ok(result(kernel, runnable.as_ref(), timing, wrong))
+}
+
+/// What is wrong with the last result, if anything is.
+fn fault_in(runnable: &mut dyn Runnable) -> Result<Option<String>, Trouble> {
+    match runnable.check() {
+        Ok(()) => Ok(None),
+        Err(Trouble::Wrong(why)) => Ok(Some(why)),
+        Err(trouble) => Err(trouble),
+    }
 }
 
 fn result(
@@ -201,15 +245,19 @@ fn result(
         median: timing.median,
         iqr: timing.iqr,
         min: timing.min,
+        batches: timing.batches,
         runs: timing.runs,
         baseline: None,
+        baseline_at: None,
         ratio: None,
         cold: timing.cold,
         is_steady: timing.is_steady,
         work,
+        table_bytes: runnable.table_bytes(),
         rate: rate_unit.filter(|_| timing.median > 0.0).map(|_| work / timing.median),
         rate_unit: rate_unit.map(str::to_owned),
         wrong,
+        at: None,
     }
 }
 
@@ -221,14 +269,16 @@ mod tests {
     use crate::bench::kernel::KernelId;
     use crate::bench::report::DeviceState;
 
-    /// A device on a clock of its own: each run takes so long, and preparing takes a tenth of it.
+    /// A device on a clock of its own: each run and each check takes so long, and preparing takes a tenth of a run.
     struct Scripted<'a> {
         clock: &'a Cell<Duration>,
         run: Duration,
-        result: fn(KernelId) -> Result<(), Trouble>,
+        check: Duration,
+        result: fn(KernelId, u32) -> Result<(), Trouble>,
     }
 
-    struct Run<'a>(&'a Scripted<'a>, KernelId);
+    /// A kernel of it, with how often it was checked.
+    struct Run<'a>(&'a Scripted<'a>, KernelId, u32);
 
     impl Backend for Scripted<'_> {
         fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {
@@ -236,10 +286,14 @@ mod tests {
                 return Err(Trouble::NotHere("no such way".to_owned()));
             }
             self.clock.set(self.clock.get() + self.run / 10);
-            Ok(Box::new(Run(self, kernel)))
+            Ok(Box::new(Run(self, kernel, 0)))
         }
 
-        fn state(&self) -> DeviceState {
+        fn watch_next(&self, _: KernelId) -> bool {
+            true
+        }
+
+        fn at_work(&self) -> DeviceState {
             DeviceState::default()
         }
     }
@@ -251,19 +305,22 @@ mod tests {
         }
 
         fn check(&mut self) -> Result<(), Trouble> {
-            (self.0.result)(self.1)
+            self.0.clock.set(self.0.clock.get() + self.0.check);
+            self.2 += 1;
+            (self.0.result)(self.1, self.2)
         }
     }
 
     fn told(
         run: Duration,
+        check: Duration,
         budget: Duration,
-        result: fn(KernelId) -> Result<(), Trouble>,
+        result: fn(KernelId, u32) -> Result<(), Trouble>,
     ) -> (Vec<Line>, Duration, bool) {
         let clock = Cell::new(Duration::ZERO);
         let kernels: Vec<&Kernel> = KERNELS.iter().collect();
         let mut lines = vec![];
-        let backend = Scripted { clock: &clock, run, result };
+        let backend = Scripted { clock: &clock, run, check, result };
         let ended =
             measure_all(&backend, &kernels, budget, &|| clock.get(), &mut |line| lines.push(line.clone()));
         (lines, clock.get(), ended.is_ok())
@@ -272,26 +329,32 @@ mod tests {
     #[test]
     fn a_budget_is_kept_and_a_spent_one_is_said() {
         let budget = Duration::from_secs(2);
-        for run in [Duration::from_micros(3), Duration::from_millis(5), Duration::from_millis(40)] {
-            let (lines, spent, _) = told(run, budget, |_| Ok(()));
-            let timed = lines.iter().filter(|line| matches!(line, Line::Timed(_))).count();
-            assert_eq!(timed, KERNELS.len() - 1, "{run:?}");
-            assert!(spent <= budget, "{run:?}: {spent:?}");
+        for run in [Duration::from_micros(3), Duration::from_millis(5), Duration::from_millis(30)] {
+            // What checks take is spent as well, also where that is as long as everything else.
+            for check in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(40)] {
+                let (lines, spent, _) = told(run, check, budget, |_, _| Ok(()));
+                let timed = lines.iter().filter(|line| matches!(line, Line::Timed(_))).count();
+                assert_eq!(timed, KERNELS.len() - 1, "{run:?} {check:?}");
+                assert!(spent <= budget, "{run:?} {check:?}: {spent:?}");
+            }
         }
         // Each runs twice at least: two kernels of half a second spend the two seconds.
-        let (lines, spent, _) = told(Duration::from_millis(500), budget, |_| Ok(()));
+        let (lines, spent, _) = told(Duration::from_millis(500), Duration::ZERO, budget, |_, _| Ok(()));
         let skipped = lines.iter().filter(|line| matches!(line, Line::Skipped(_))).count();
         assert_eq!((skipped, spent), (KERNELS.len() - 2, Duration::from_millis(2_100)));
     }
 
     #[test]
     fn a_wrong_result_is_told_with_its_time_and_a_failed_device_ends_the_run() {
-        let wrong = |kernel| match kernel {
-            KernelId::Gemm => Err(Trouble::Wrong("3 instead of 4".to_owned())),
-            KernelId::Gather => Err(Trouble::Failed("an illegal address".to_owned())),
+        let wrong = |kernel, checks| match (kernel, checks) {
+            (KernelId::Gemm, 1) => Err(Trouble::Wrong("3 instead of 4".to_owned())),
+            // One that errs when it has run for a while.
+            (KernelId::Copy, 2) => Err(Trouble::Wrong("5 instead of 6".to_owned())),
+            (KernelId::Gather, _) => Err(Trouble::Failed("an illegal address".to_owned())),
             _ => Ok(()),
         };
-        let (lines, _, is_done) = told(Duration::from_micros(3), Duration::from_millis(100), wrong);
+        let (run, budget) = (Duration::from_micros(3), Duration::from_millis(100));
+        let (lines, _, is_done) = told(run, Duration::ZERO, budget, wrong);
         let timed: Vec<_> = lines
             .iter()
             .filter_map(|line| match line {
@@ -299,7 +362,9 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert!(timed.contains(&("gemm", Some("3 instead of 4"))), "{timed:?}");
+        for known in [("gemm", Some("3 instead of 4")), ("copy", Some("5 instead of 6")), ("launch", None)] {
+            assert!(timed.contains(&known), "{timed:?}");
+        }
         assert!(!is_done && lines.last() == Some(&Line::Begun("gather".to_owned())));
     }
 

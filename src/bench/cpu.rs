@@ -1,16 +1,17 @@
 //! The CPU backend: the same kernels on a pool of threads, for machines without a GPU. What it measures is the host.
 
 pub mod arrays;
+mod caches;
 pub mod gemm;
 mod handover;
 mod host;
-
-use std::time::Duration;
+mod memory;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::backend::{Backend, Opened, Runnable, Trouble};
 use super::kernel::KernelId;
+use super::report::DeviceState;
 use arrays::{Gather, Pass, Reduce, Streams};
 use gemm::Product;
 use handover::HandOver;
@@ -23,6 +24,8 @@ const LARGEST_SET: u64 = 256 * 1024 * 1024;
 pub(super) struct Cpu {
     pool: ThreadPool,
     set_bytes: u64,
+    /// The processors' times when it was opened.
+    begun: Option<host::Times>,
 }
 
 impl Cpu {
@@ -35,7 +38,10 @@ impl Cpu {
         let threads = pool.current_num_threads() as u32;
         let mut opened = host::look(threads);
         let cache = opened.conditions.cache_bytes;
-        let set_bytes = set_bytes.unwrap_or_else(|| super::backend::set_bytes(cache, LARGEST_SET));
+        // A quarter of what is free stays far from taking what others need, and from the limit at which a container is killed.
+        let largest =
+            opened.conditions.memory_free_bytes.map_or(LARGEST_SET, |free| LARGEST_SET.min(free / 4));
+        let set_bytes = set_bytes.unwrap_or_else(|| super::backend::set_bytes(cache, largest));
         opened.conditions.working_set_bytes = set_bytes;
         if cache.is_some_and(|cache| cache * 2 > set_bytes) {
             opened.notes.push(
@@ -43,7 +49,7 @@ impl Cpu {
                     .to_owned(),
             );
         }
-        Ok((Self { pool, set_bytes }, opened))
+        Ok((Self { pool, set_bytes, begun: host::times() }, opened))
     }
 }
 
@@ -69,7 +75,8 @@ impl Backend for Cpu {
         })
     }
 
-    fn state(&self) -> super::report::DeviceState {
-        host::state(Duration::from_millis(50))
+    /// How busy the processors were since the threads were started, these kernels included.
+    fn at_work(&self) -> DeviceState {
+        host::state_since(self.begun)
     }
 }

@@ -1,5 +1,6 @@
 //! The CUDA backend: the driver is loaded while running, the kernels are embedded as PTX. Only ever in a child process.
 
+mod choice;
 mod device;
 mod kernels;
 mod launches;
@@ -38,8 +39,20 @@ impl Backend for Gpu {
         })
     }
 
-    fn state(&self) -> DeviceState {
-        self.watch.state()
+    /// What the multiprocessors work at: while copies run they rest, and an empty kernel is no work.
+    fn watch_next(&self, kernel: KernelId) -> bool {
+        let works = matches!(
+            kernel,
+            KernelId::Copy | KernelId::Triad | KernelId::Gemm | KernelId::Gather | KernelId::Reduce
+        );
+        if works {
+            Self::watch_next(self);
+        }
+        works
+    }
+
+    fn at_work(&self) -> DeviceState {
+        Self::at_work(self)
     }
 }
 

@@ -8,10 +8,14 @@ use super::report::{Conditions, DeviceState, KernelResult, Skipped};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
+    /// There is no GPU.
+    Absent(String),
     /// There is no such device, or it cannot be opened.
     Unusable(String),
     /// The device is there and is better left alone.
     Refused(String),
+    /// An earlier measuring process has been killed and has not ended.
+    Held(String),
     /// The device is open.
     Opened(Box<Device>),
     /// This kernel is prepared and timed next.
@@ -32,6 +36,7 @@ pub(super) struct Device {
     pub(super) backend: String,
     pub(super) device: String,
     pub(super) index: u32,
+    pub(super) slice: Option<u32>,
     pub(super) driver: Option<String>,
     pub(super) conditions: Conditions,
     pub(super) notes: Vec<String>,
@@ -41,5 +46,5 @@ pub(super) struct Device {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Done {
     pub(super) spent_s: f64,
-    pub(super) after: DeviceState,
+    pub(super) during: DeviceState,
 }

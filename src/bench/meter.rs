@@ -7,6 +7,9 @@ use headwater_engine::peers::quantile;
 /// Batches that are measured at least, where the budget allows it: quartiles of fewer mean nothing.
 const LEAST_BATCHES: usize = 9;
 
+/// Batches from which a median tells anything: of fewer one interruption is half of what was seen.
+pub const LEAST_FOR_A_MEDIAN: u32 = 3;
+
 /// Batches after which more would not tell more.
 const MOST_BATCHES: usize = 400;
 
@@ -33,22 +36,25 @@ pub struct Timing {
     pub iqr: f64,
     /// The fastest batch.
     pub min: f64,
+    /// Batches that were measured; 0 where the budget allowed none, so that all that is known is one warm run.
+    pub batches: u32,
     /// Runs in all batches.
     pub runs: u64,
     /// Whether the noise fell below [`STEADY`].
     pub is_steady: bool,
 }
 
-/// Repeats `run`, which does so many runs and says how long they took by the device's clock. `elapsed` is the host's clock;
-/// no batch is begun that would, as far as is known, end after `budget`. The kernel runs twice at least, whatever that costs.
+/// Repeats `run`, which does so many runs and says how long they took by the device's clock; `cold` is what it said of the very
+/// first. `elapsed` is the host's clock; no batch is begun that would, as far as is known, end after `budget`. The kernel runs
+/// once more at least, whatever that costs.
 pub fn measure<E>(
+    cold: Duration,
     budget: Duration,
     elapsed: &dyn Fn() -> Duration,
     run: &mut dyn FnMut(u32) -> Result<Duration, E>,
 ) -> Result<Timing, E> {
     let begun = elapsed();
     let spent = || elapsed().saturating_sub(begun);
-    let cold = run(1)?;
     // The second run is warm; from there batches double until one is long enough. One run alone may lie: on a busy machine
     // it takes a microsecond or a time slice.
     let batch = (budget / BATCHES_A_BUDGET).clamp(BATCH.0, BATCH.1);
@@ -72,14 +78,15 @@ pub fn measure<E>(
             break;
         }
     }
-    let mut runs = times.len() as u64 * u64::from(size);
+    let batches = times.len() as u32;
+    let mut runs = u64::from(batches) * u64::from(size);
     if times.is_empty() {
         times.push(warm.as_secs_f64());
         runs = 1;
     }
     let is_steady = times.len() >= LEAST_BATCHES && noise(&times) < STEADY;
     let (median, iqr, min) = spread(&mut times);
-    Ok(Timing { cold: cold.as_secs_f64(), median, iqr, min, runs, is_steady })
+    Ok(Timing { cold: cold.as_secs_f64(), median, iqr, min, batches, runs, is_steady })
 }
 
 fn noise(times: &[f64]) -> f64 {
@@ -105,7 +112,7 @@ mod tests {
     fn measured(budget: Duration, mut time: impl FnMut(u64) -> Duration) -> (Timing, Duration) {
         let clock = Cell::new(Duration::ZERO);
         let mut runs = 0;
-        let timing = measure(budget, &|| clock.get(), &mut |times| {
+        let mut run = |times| {
             let took: Duration = (0..times)
                 .map(|_| {
                     runs += 1;
@@ -114,7 +121,9 @@ mod tests {
                 .sum();
             clock.set(clock.get() + took);
             Ok::<_, Infallible>(took)
-        });
+        };
+        let cold = run(1).unwrap_or_else(|never| match never {});
+        let timing = measure(cold, budget.saturating_sub(cold), &|| clock.get(), &mut run);
         (timing.unwrap_or_else(|never| match never {}), clock.get())
     }
 
@@ -154,7 +163,7 @@ mod tests {
     #[test]
     fn a_kernel_that_is_longer_than_its_budget_runs_twice_and_is_not_called_steady() {
         let (timing, spent) = measured(Duration::from_millis(1), |_| Duration::from_millis(50));
-        assert_eq!((timing.runs, timing.median, timing.iqr), (1, 0.05, 0.0));
+        assert_eq!((timing.batches, timing.runs, timing.median, timing.iqr), (0, 1, 0.05, 0.0));
         assert!(!timing.is_steady);
         assert_eq!(spent, Duration::from_millis(100));
     }

@@ -35,8 +35,9 @@ pub enum BackendChoice {
 pub struct Plan {
     /// Which device.
     pub backend: BackendChoice,
-    /// Which of several GPUs, by its place on the PCI bus.
-    pub device: u32,
+    /// Which of several GPUs, by its number on this host as NVML and nvidia-smi have it; without one the first that CUDA shows to
+    /// this process.
+    pub device: Option<u32>,
     /// The time that measuring may take, from the open device to the last result.
     pub budget: Duration,
     /// The longest that the whole run may take, with starting; then it is killed.
@@ -57,7 +58,7 @@ impl Plan {
     pub fn new(backend: BackendChoice, budget: Duration) -> Self {
         Self {
             backend,
-            device: 0,
+            device: None,
             budget,
             deadline: budget * 3 + STARTING,
             kernels: vec![],

@@ -1,8 +1,12 @@
 //! What a benchmark came to, as JSON and as text.
 
-use headwater_engine::metric::Unit;
-use headwater_engine::quantity::{show, times};
+#[cfg(test)]
+pub(super) mod examples;
+mod text;
+
 use serde::{Deserialize, Serialize};
+
+use super::meter::LEAST_FOR_A_MEDIAN;
 
 /// The version of the JSON.
 pub const SCHEMA: u32 = 1;
@@ -18,6 +22,9 @@ pub struct BenchReport {
     pub device: String,
     /// The place of the device among those of this host.
     pub index: u32,
+    /// The GPU instance that was measured, where the device is a slice (MIG) of a GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<u32>,
     /// The driver's release; that of CUDA where the driver does not tell its own. `None` for a CPU.
     pub driver: Option<String>,
     /// When it ended, as RFC 3339 in UTC.
@@ -47,10 +54,16 @@ pub struct KernelResult {
     pub iqr: f64,
     /// The fastest batch.
     pub min: f64,
+    /// How many batches there were; 0 where the time is that of one warm run.
+    #[serde(default)]
+    pub batches: u32,
     /// How many runs all batches had.
     pub runs: u64,
     /// The saved median on this model and driver, where there is one of the same work.
     pub baseline: Option<f64>,
+    /// When the baseline was timed, as RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_at: Option<String>,
     /// The median over the baseline: above 1 it is slower now.
     pub ratio: Option<f64>,
     /// The first run.
@@ -59,6 +72,9 @@ pub struct KernelResult {
     pub is_steady: bool,
     /// What one run works through, in bytes or operations; 0 where only the time tells.
     pub work: f64,
+    /// The table that it reads from in no order, in bytes; `None` for a kernel that reads from one end to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_bytes: Option<u64>,
     /// The work over the median, where there is work.
     pub rate: Option<f64>,
     /// The unit of the rate: `B/s` or `FLOP/s`.
@@ -66,6 +82,21 @@ pub struct KernelResult {
     /// What was wrong with the result when it was checked on the CPU; `None` when it was right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
+    /// When it was timed, as RFC 3339 in UTC, where that was not with the rest: a saved result keeps what later ones leave out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+impl KernelResult {
+    /// Whether its median is one: of less than [`LEAST_FOR_A_MEDIAN`] batches it is what happened to be seen.
+    pub fn has_median(&self) -> bool {
+        self.batches >= LEAST_FOR_A_MEDIAN
+    }
+
+    /// Whether both are times of the same: the same kernel, with the same work, over a table of the same size.
+    pub fn is_of_the_same(&self, other: &Self) -> bool {
+        (&self.name, self.table_bytes) == (&other.name, other.table_bytes) && self.work == other.work
+    }
 }
 
 /// A kernel that was not timed.
@@ -86,7 +117,7 @@ pub struct Conditions {
     pub spent_s: f64,
     /// Memory that the bandwidth kernels work on, in bytes.
     pub working_set_bytes: u64,
-    /// The last cache before memory, in bytes.
+    /// The last caches before memory that it reaches, all together, in bytes.
     pub cache_bytes: Option<u64>,
     /// Free memory before it began, in bytes.
     pub memory_free_bytes: Option<u64>,
@@ -100,8 +131,10 @@ pub struct Conditions {
     pub threads: Option<u32>,
     /// Before the first kernel.
     pub before: DeviceState,
-    /// After the last one.
-    pub after: DeviceState,
+    /// While kernels worked, at its worst: the lowest clocks, the highest of all else, and every reason that held the clocks
+    /// down. After the last kernel a device rests at once, and its clocks say nothing of what was timed.
+    #[serde(default)]
+    pub during: DeviceState,
     /// What could not be read, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
@@ -133,6 +166,27 @@ pub struct DeviceState {
     pub load: Option<f64>,
 }
 
+impl DeviceState {
+    /// Takes another moment, and keeps the worst of both.
+    pub(super) fn worsen(&mut self, other: Self) {
+        let keep = |own: &mut Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64| {
+            *own = own.zip(other).map(|(own, other)| choose(own, other)).or(*own).or(other);
+        };
+        keep(&mut self.sm_clock_hz, other.sm_clock_hz, f64::min);
+        keep(&mut self.memory_clock_hz, other.memory_clock_hz, f64::min);
+        keep(&mut self.temperature_c, other.temperature_c, f64::max);
+        keep(&mut self.power_w, other.power_w, f64::max);
+        keep(&mut self.utilization, other.utilization, f64::max);
+        keep(&mut self.load, other.load, f64::max);
+        if let Some(reasons) = other.throttle {
+            let own = self.throttle.get_or_insert_default();
+            own.extend(reasons);
+            own.sort();
+            own.dedup();
+        }
+    }
+}
+
 impl BenchReport {
     /// The kernels whose results were wrong.
     pub fn wrong(&self) -> impl Iterator<Item = &KernelResult> {
@@ -142,10 +196,12 @@ impl BenchReport {
     /// Sets each kernel's baseline and ratio from an earlier report; a kernel that did other work then has none.
     pub fn compare_with(&mut self, earlier: &Self) {
         for kernel in &mut self.kernels {
-            let known =
-                earlier.kernels.iter().find(|known| known.name == kernel.name && known.wrong.is_none());
-            let known = known.filter(|known| known.work == kernel.work && known.median > 0.0);
+            let is_it = |known: &&KernelResult| {
+                known.is_of_the_same(kernel) && known.wrong.is_none() && known.median > 0.0
+            };
+            let known = earlier.kernels.iter().find(is_it);
             kernel.baseline = known.map(|known| known.median);
+            kernel.baseline_at = known.map(|known| known.at.as_ref().unwrap_or(&earlier.at).clone());
             kernel.ratio = kernel.baseline.map(|baseline| kernel.median / baseline);
         }
     }
@@ -154,150 +210,12 @@ impl BenchReport {
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("finite numbers and text are plain JSON") + "\n"
     }
-
-    /// The table for people.
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        let driver = self.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
-        let of = match self.backend.as_str() {
-            "cpu" => "CPU, not a GPU: ",
-            _ => "",
-        };
-        out += &format!("{of}{}{driver}\n", self.device);
-        out += &format!(
-            "budget {}, spent {}; bandwidth over {}\n\n",
-            show(self.conditions.budget_s, Unit::Seconds),
-            show(self.conditions.spent_s, Unit::Seconds),
-            show(self.conditions.working_set_bytes as f64, Unit::Bytes),
-        );
-        let mut rows = vec![
-            ["kernel", "median", "IQR", "min", "cold", "runs", "rate", "baseline", "ratio"]
-                .map(str::to_owned),
-        ];
-        rows.extend(self.kernels.iter().map(row));
-        out += &columns(&rows);
-        if self.kernels.iter().any(|kernel| !kernel.is_steady) {
-            out += "~ the budget ended before the noise was below 2 %\n";
-        }
-        for kernel in self.wrong() {
-            let why = kernel.wrong.as_deref().unwrap_or_default();
-            out += &format!("WRONG RESULT of {}: {why}\n", kernel.name);
-        }
-        for skipped in &self.skipped {
-            out += &format!("{} was not timed: {}\n", skipped.name, skipped.why);
-        }
-        out += &format!(
-            "\nbefore  {}\nafter   {}\n",
-            state(&self.conditions.before),
-            state(&self.conditions.after)
-        );
-        for missing in &self.conditions.missing {
-            out += &format!("not seen: {missing}\n");
-        }
-        for note in &self.notes {
-            out += &format!("{note}\n");
-        }
-        out
-    }
-}
-
-fn row(kernel: &KernelResult) -> [String; 9] {
-    let seconds = |time: f64| show(time, Unit::Seconds);
-    let noise = if kernel.median > 0.0 { kernel.iqr / kernel.median } else { 0.0 };
-    let mark = if kernel.is_steady { "" } else { "~" };
-    let rate = kernel.rate.map(|rate| match kernel.rate_unit.as_deref() {
-        Some("FLOP/s") => format!("{} GFLOP/s", show(rate / 1e9, Unit::Count)),
-        _ => show(rate, Unit::BytesPerSecond),
-    });
-    [
-        kernel.name.clone(),
-        seconds(kernel.median),
-        // Of a single batch nobody knows how noisy it is.
-        if kernel.iqr > 0.0 { format!("{mark}{}", show(noise, Unit::Ratio)) } else { format!("{mark}?") },
-        seconds(kernel.min),
-        seconds(kernel.cold),
-        kernel.runs.to_string(),
-        rate.unwrap_or_default(),
-        kernel.baseline.map(seconds).unwrap_or_default(),
-        kernel.ratio.map(times).unwrap_or_default(),
-    ]
-}
-
-/// Rows as columns: the first to the left, the others to the right.
-fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: [usize; N] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in rows {
-        let mut line = format!("{:<1$}", row[0], widths[0]);
-        // A column that is empty in every row is none.
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            line += &format!("  {cell:>width$}");
-        }
-        text += line.trim_end();
-        text.push('\n');
-    }
-    text
-}
-
-/// A device's state in words.
-fn state(state: &DeviceState) -> String {
-    let named =
-        |name: &str, value: Option<f64>, unit| value.map(|value| format!("{name} {}", show(value, unit)));
-    let throttle = state.throttle.as_ref().map(|reasons| match reasons.as_slice() {
-        [] => "not throttled".to_owned(),
-        reasons => format!("THROTTLED: {}", reasons.join(", ")),
-    });
-    let parts = [
-        named("SM", state.sm_clock_hz, Unit::Hertz),
-        named("memory", state.memory_clock_hz, Unit::Hertz),
-        state.temperature_c.map(|value| show(value, Unit::Celsius)),
-        state.power_w.map(|value| show(value, Unit::Watts)),
-        named("in use", state.utilization, Unit::Ratio),
-        named("load", state.load, Unit::Count),
-        throttle,
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "nothing could be read".to_owned() } else { parts.join(", ") }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::examples::{kernel, report};
     use super::*;
-
-    pub(super) fn kernel(name: &str, median: f64, work: f64) -> KernelResult {
-        KernelResult {
-            name: name.to_owned(),
-            unit: "s".to_owned(),
-            median,
-            iqr: median / 100.0,
-            min: median * 0.9,
-            runs: 100,
-            baseline: None,
-            ratio: None,
-            cold: median * 3.0,
-            is_steady: true,
-            work,
-            rate: (work > 0.0).then(|| work / median),
-            rate_unit: (work > 0.0).then(|| "B/s".to_owned()),
-            wrong: None,
-        }
-    }
-
-    fn report(kernels: Vec<KernelResult>) -> BenchReport {
-        BenchReport {
-            schema: SCHEMA,
-            backend: "cpu".to_owned(),
-            device: "a model".to_owned(),
-            index: 0,
-            driver: None,
-            at: "2026-01-02T03:04:05Z".to_owned(),
-            kernels,
-            skipped: vec![],
-            conditions: Conditions::default(),
-            notes: vec![],
-        }
-    }
 
     #[test]
     fn a_kernel_is_compared_with_the_same_work_only_and_never_with_a_wrong_result() {
@@ -311,6 +229,7 @@ mod tests {
         wrong.wrong = Some("3 instead of 4".to_owned());
         let earlier = report(vec![kernel("launch", 1e-6, 0.0), kernel("copy", 1e-3, 32e6), wrong]);
         now.compare_with(&earlier);
+        assert_eq!(now.kernels[0].baseline_at.as_deref(), Some("2026-01-02T03:04:05Z"));
         let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
         assert_eq!(ratios, [Some(2.0), None, None, None]);
         let text = now.text();
@@ -321,12 +240,35 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_never_a_zero() {
-        let text = state(&DeviceState::default());
-        assert_eq!(text, "nothing could be read");
-        let seen = DeviceState { throttle: Some(vec!["sw_power_cap".to_owned()]), ..DeviceState::default() };
-        assert_eq!(state(&seen), "THROTTLED: sw_power_cap");
-        let json = serde_json::to_value(DeviceState::default()).unwrap();
-        assert_eq!(json, serde_json::json!({}));
+    fn look_ups_in_a_table_are_compared_with_those_in_one_of_its_size() {
+        let gather = |median: f64, table: u64| {
+            let mut gather = kernel("gather", median, 8e6);
+            gather.table_bytes = Some(table);
+            gather
+        };
+        // A run with little memory has a small table, which a cache holds.
+        let earlier = report(vec![gather(1e-5, 64 << 20), gather(4e-5, 512 << 20)]);
+        let mut now = report(vec![gather(8e-5, 512 << 20), gather(1e-5, 128 << 20)]);
+        now.compare_with(&earlier);
+        let ratios: Vec<_> = now.kernels.iter().map(|kernel| kernel.ratio).collect();
+        assert_eq!(ratios, [Some(2.0), None]);
+    }
+
+    #[test]
+    fn of_two_moments_the_worst_is_kept() {
+        let of = |clock: Option<f64>, heat: Option<f64>, reasons: Option<&[&str]>| DeviceState {
+            sm_clock_hz: clock,
+            temperature_c: heat,
+            throttle: reasons.map(|reasons| reasons.iter().map(|reason| (*reason).to_owned()).collect()),
+            ..DeviceState::default()
+        };
+        let mut worst = DeviceState::default();
+        worst.worsen(of(Some(2e9), None, Some(&["sync_boost"])));
+        worst.worsen(of(Some(1e9), Some(60.0), Some(&[])));
+        worst.worsen(of(None, Some(50.0), Some(&["hw_slowdown", "sync_boost"])));
+        assert_eq!(worst, of(Some(1e9), Some(60.0), Some(&["hw_slowdown", "sync_boost"])));
+        let mut clear = DeviceState::default();
+        clear.worsen(of(None, None, Some(&[])));
+        assert_eq!(clear, of(None, None, Some(&[])), "that nothing holds it down is told too");
     }
 }

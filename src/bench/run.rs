@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_engine::RemoteText;
-use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 
+use super::failure::BenchError;
 use super::line::{Device, Line};
 use super::plan::{BackendChoice, Plan};
 use super::report::{BenchReport, SCHEMA, Skipped};
@@ -22,54 +22,12 @@ const KEPT_LINES: usize = 3;
 /// How long a killed child may take to be gone; one that a driver holds in the kernel cannot be waited for.
 const BURIAL: Duration = Duration::from_secs(1);
 
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// There is no device, or it cannot be used.
-    #[error("{0}")]
-    Unusable(String),
-    /// The device is in use, or short of memory.
-    #[error("refused: {0}")]
-    Refused(String),
-    /// The device, or the child, failed on the way.
-    #[error("the benchmark failed{}: {why}", at(.during))]
-    Failed {
-        /// The kernel that was under way.
-        during: Option<String>,
-        /// What was said of it.
-        why: String,
-    },
-    /// The child ended without a result.
-    #[error("the benchmark's process {how}{}{}", at(.during), quoted(.said))]
-    Died {
-        /// How it ended.
-        how: String,
-        /// The kernel that was under way.
-        during: Option<String>,
-        /// The end of its standard error.
-        said: String,
-    },
-    /// The child did not end in time and was killed.
-    #[error("the driver did not answer within {}{}: the benchmark's process was killed", show(.0.as_secs_f64(), Unit::Seconds), at(.1))]
-    Hung(Duration, Option<String>),
-    /// The child could not be started.
-    #[error("the benchmark's process cannot be started: {0}")]
-    NoChild(std::io::Error),
-}
-
-fn at(kernel: &Option<String>) -> String {
-    kernel.as_ref().map(|kernel| format!(" during '{kernel}'")).unwrap_or_default()
-}
-
-fn quoted(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(": {said}") }
-}
-
 /// Measures by a plan, in a child process. [`BackendChoice::Auto`] takes the CPU where there is no GPU, and says so; a GPU that
-/// is there and fails is never replaced by the CPU. Must be called within a tokio runtime whose threads outlive the child.
+/// is there and fails is never replaced by the CPU: that it fails is the answer. Must be called within a tokio runtime whose
+/// threads outlive the child.
 pub async fn run(plan: &Plan) -> Result<BenchReport, BenchError> {
     match (plan.backend, measured(plan).await) {
-        (BackendChoice::Auto, Err(BenchError::Unusable(why))) => {
+        (BackendChoice::Auto, Err(BenchError::Absent(why))) => {
             let on_cpu = Plan { backend: BackendChoice::Cpu, ..plan.clone() };
             let mut report = measured(&on_cpu).await?;
             report.notes.insert(0, format!("measured on the CPU: {why}"));
@@ -82,16 +40,23 @@ pub async fn run(plan: &Plan) -> Result<BenchReport, BenchError> {
 async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
     let mut child = start(plan).map_err(BenchError::NoChild)?;
     let mut heard = Heard::default();
+    let begun = Instant::now();
     let ended = tokio::time::timeout(plan.deadline, listen(&mut child, &mut heard)).await;
     if !matches!(ended, Ok(Ok(Some(_)))) {
-        // Dropping the child kills it as well; waiting only spares the system a zombie.
+        // Dropping the child kills it as well; waiting spares the system a zombie, and tells whether it goes at all.
         let _ = child.start_kill();
         let _ = tokio::time::timeout(BURIAL, child.wait()).await;
     }
+    let hung = |during, left| BenchError::Hung { deadline: plan.deadline, during, left };
     match ended {
+        // Where this process was held up itself, the child ended itself first.
+        Ok(Ok(Some(status))) if status.signal() == Some(9) && begun.elapsed() >= plan.deadline => {
+            Err(hung(heard.during, None))
+        }
         Ok(Ok(status)) => heard.report(status),
         Ok(Err(error)) => Err(BenchError::Failed { during: heard.during, why: error.to_string() }),
-        Err(_) => Err(BenchError::Hung(plan.deadline, heard.during)),
+        // A child that has been waited for has no number any more.
+        Err(_) => Err(hung(heard.during, child.id())),
     }
 }
 
@@ -108,8 +73,9 @@ fn start(plan: &Plan) -> std::io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    if std::env::var_os("CUDA_DEVICE_ORDER").is_none() {
-        // The numbers of GPUs are then those of NVML and nvidia-smi.
+    // The numbers of GPUs are then those of NVML and nvidia-smi, also where that cannot be asked. What somebody chose by number
+    // would be others in another order.
+    if ["CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"].iter().all(|name| std::env::var_os(name).is_none()) {
         command.env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     }
     command.spawn()
@@ -207,7 +173,9 @@ impl Heard {
         let mut done = None;
         for line in self.lines {
             match line {
+                Line::Absent(why) => return Err(BenchError::Absent(why)),
                 Line::Unusable(why) => return Err(BenchError::Unusable(why)),
+                Line::Held(why) => return Err(BenchError::Held(why)),
                 Line::Refused(why) => return Err(BenchError::Refused(why)),
                 Line::Failed(why) => {
                     return Err(BenchError::Failed { during, why: RemoteText::new(&why).to_string() });
@@ -224,26 +192,26 @@ impl Heard {
         };
         let mut conditions = device.conditions;
         conditions.spent_s = done.spent_s;
-        conditions.after = done.after;
+        conditions.during = done.during;
         Ok(BenchReport {
             schema: SCHEMA,
             backend: device.backend,
             // A driver's words come from outside.
             device: RemoteText::new(&device.device).to_string(),
             index: device.index,
+            slice: device.slice,
             driver: device.driver.map(|driver| RemoteText::new(&driver).to_string()),
             at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             kernels,
             skipped,
             conditions,
-            notes: device.notes,
+            notes: device.notes.iter().map(|note| RemoteText::new(note).to_string()).collect(),
         })
     }
 }
 
 /// How a process ended, in words.
 fn ended(status: Option<ExitStatus>) -> String {
-    use std::os::unix::process::ExitStatusExt;
     let Some(status) = status else { return "told no device".to_owned() };
     match (status.signal(), status.code()) {
         (Some(9), _) => "was killed (signal 9), perhaps because the host has no memory left".to_owned(),
@@ -254,8 +222,6 @@ fn ended(status: Option<ExitStatus>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::ExitStatusExt;
-
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! `headwater bench`: how long known kernels take on this device, beside how long they took before.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use super::output::{Failure, print, say};
 use super::{EXIT_IO, EXIT_UNAVAILABLE, span};
 use crate::bench::baseline::{self, BaselineError};
 use crate::bench::kernel::KERNELS;
+use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
 use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, child, run as measure};
 use crate::config::{Size, unknown_name};
@@ -27,9 +29,9 @@ pub(super) struct BenchArgs {
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendChoice,
 
-    /// Which of several GPUs, as nvidia-smi counts them
-    #[arg(long, value_name = "INDEX", default_value_t = 0)]
-    device: u32,
+    /// Which of several GPUs, as nvidia-smi counts them [default: the first that CUDA shows]
+    #[arg(long, value_name = "INDEX")]
+    device: Option<u32>,
 
     /// How long measuring may take
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -118,7 +120,15 @@ pub(super) async fn run(args: BenchArgs) -> Result<u8, Failure> {
     plan.set_bytes = args.memory;
     plan.is_forced = args.force;
     plan.kernels.clone_from(&args.kernels);
-    let mut report = measure(&plan).await?;
+    let mut report = match measure(&plan).await {
+        Ok(report) => report,
+        Err(error) => {
+            if matches!(args.format, BenchFormat::Json) {
+                print(&error.json(args.backend))?;
+            }
+            return Err(error.into());
+        }
+    };
     let earlier = match given {
         Some(given) => Some(given),
         None => saved(&report)?,
@@ -146,6 +156,14 @@ pub(super) async fn run(args: BenchArgs) -> Result<u8, Failure> {
     if args.save {
         let path = baseline::save(&report)?;
         say(format_args!("saved as the baseline of {} in '{}'", report.device, path.display()));
+        let hurried = report.kernels.iter().filter(|kernel| !kernel.has_median());
+        let names: Vec<&str> = hurried.map(|kernel| kernel.name.as_str()).collect();
+        if !names.is_empty() {
+            say(format_args!(
+                "not saved, because a median needs {LEAST_FOR_A_MEDIAN} batches: {}; give more with '--budget'",
+                names.join(", ")
+            ));
+        }
     }
     // Times of a device that computes wrongly are worth nothing.
     Ok(if report.wrong().next().is_some() { EXIT_UNAVAILABLE } else { 0 })
@@ -164,7 +182,7 @@ fn saved(report: &BenchReport) -> Result<Option<BenchReport>, Failure> {
 
 /// What makes two results less comparable than they look.
 fn differences(now: &BenchReport, earlier: &BenchReport) -> Vec<String> {
-    let mut notes = vec![format!("baseline of {}", earlier.at)];
+    let mut notes: Vec<String> = ages(now).into_iter().collect();
     let mut differs = |what: &str, now: &str, earlier: &str| {
         if now != earlier {
             notes.push(format!("the baseline is of another {what}: '{earlier}', now '{now}'"));
@@ -174,11 +192,26 @@ fn differences(now: &BenchReport, earlier: &BenchReport) -> Vec<String> {
     differs("device", &now.device, &earlier.device);
     differs("driver", now.driver.as_deref().unwrap_or("none"), earlier.driver.as_deref().unwrap_or("none"));
     let of_other_work = now.kernels.iter().filter(|kernel| {
-        earlier.kernels.iter().any(|known| known.name == kernel.name && known.work != kernel.work)
+        kernel.baseline.is_none() && earlier.kernels.iter().any(|known| known.name == kernel.name)
     });
     let names: Vec<&str> = of_other_work.map(|kernel| kernel.name.as_str()).collect();
     if !names.is_empty() {
-        notes.push(format!("not compared, because they did other work then: {}", names.join(", ")));
+        let why = "because they did other work then, or read from a table of another size";
+        notes.push(format!("not compared, {why}: {}", names.join(", ")));
     }
     notes
+}
+
+/// From when the baselines are; `None` where there are none.
+fn ages(now: &BenchReport) -> Option<String> {
+    let mut ages: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kernel in &now.kernels {
+        if let Some(at) = &kernel.baseline_at {
+            ages.entry(at).or_default().push(&kernel.name);
+        }
+    }
+    // The newest holds for all that are not named.
+    let (newest, _) = ages.pop_last()?;
+    let older = ages.iter().rev().map(|(at, names)| format!("; of {at} for {}", names.join(", ")));
+    Some(format!("baseline of {newest}{}", older.collect::<String>()))
 }

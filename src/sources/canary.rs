@@ -14,8 +14,11 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::nvml::slice_of;
 use super::{Outlet, Source, now, spawn};
+use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
+use crate::bench::report::KernelResult;
 use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, baseline, run};
 
 /// The part under which the time of a launch stands: a service's own page may tell another one.
@@ -23,6 +26,9 @@ const CANARY: &str = "canary";
 
 /// What is missing while a device is better left alone.
 const TIMINGS: &str = "kernel timings";
+
+/// What is missing while the budget is too short for some kernels.
+const MEDIANS: &str = "medians of some kernels";
 
 /// The kernels that a canary times: those that need no large copies.
 pub const USUAL_KERNELS: &[&str] = &["launch", "launch_sync", "launch_queue", "gemm", "triad", "gather"];
@@ -36,7 +42,7 @@ pub struct CanarySpec {
     pub host: String,
     /// How often kernels are timed.
     pub every: Duration,
-    /// The GPUs, by their place on this machine.
+    /// The GPUs, by their place on this machine; when empty the first that CUDA shows.
     pub devices: Vec<u32>,
     /// What is measured on each of them, within which limits.
     pub plan: Plan,
@@ -51,7 +57,7 @@ impl CanarySpec {
             subject: Subject::component(Kind::Probe, CANARY),
             host: host.to_owned(),
             every: Duration::from_secs(60),
-            devices: vec![0],
+            devices: vec![],
             plan,
         }
     }
@@ -117,7 +123,10 @@ impl Canary {
         let mut reading = Reading::new(self.spec.subject.clone(), now());
         let mut said = vec![];
         let mut refused = vec![];
-        for device in &self.spec.devices {
+        let mut hurried = vec![];
+        let first = [None];
+        let named: Vec<Option<u32>> = self.spec.devices.iter().copied().map(Some).collect();
+        for device in if named.is_empty() { &first[..] } else { &named } {
             let plan = Plan { device: *device, ..self.spec.plan.clone() };
             match run(&plan).await {
                 Ok(mut report) => {
@@ -125,7 +134,7 @@ impl Canary {
                     if let Ok(Some(earlier)) = baseline::saved(&report) {
                         report.compare_with(&earlier);
                     }
-                    said.push(told(&report, &self.spec.host, &mut reading));
+                    said.push(told(&report, &self.spec.host, &mut reading, &mut hurried));
                 }
                 Err(BenchError::Refused(why)) => {
                     said.push(format!("not timed: {why}"));
@@ -138,11 +147,21 @@ impl Canary {
             }
         }
         // That a device is better left alone is no failure of it.
-        let what = RemoteText::new(TIMINGS);
-        reading.events.push(match refused.first() {
-            Some(why) => Event::Unavailable { what, why: RemoteText::new(why) },
-            None => Event::Available { what },
+        let hurried = (!hurried.is_empty()).then(|| {
+            format!(
+                "a median needs {LEAST_FOR_A_MEDIAN} batches, and the budget of {} was too short for them: {}; give [canary] more, \
+                 or fewer kernels",
+                show(self.spec.plan.budget.as_secs_f64(), Unit::Seconds),
+                hurried.join(", ")
+            )
         });
+        for (what, why) in [(TIMINGS, refused.first()), (MEDIANS, hurried.as_ref())] {
+            let what = RemoteText::new(what);
+            reading.events.push(match why {
+                Some(why) => Event::Unavailable { what, why: RemoteText::new(why) },
+                None => Event::Available { what },
+            });
+        }
         reading.at = now();
         // Also one that left a device alone has looked.
         let is_ok = f64::from(u8::from(reading.faults.is_empty()));
@@ -168,13 +187,15 @@ impl Source for Canary {
     }
 }
 
-/// Adds the times of a report to a reading; what it came to, in one line.
-fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
+/// Adds the times of a report to a reading; what it came to, in one line. Kernels that had too little time for a median go to
+/// `hurried`, with how many batches each had: what was seen of them is told to nobody as their time.
+fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut Vec<String>) -> String {
     let is_cpu = report.backend == "cpu";
     let about = if is_cpu {
         Subject::component(Kind::Host, host)
     } else {
-        Subject::component(Kind::Gpu, &format!("{host}:{}", report.index))
+        let gpu = Subject::component(Kind::Gpu, &format!("{host}:{}", report.index));
+        report.slice.map_or_else(|| gpu.clone(), |slice| slice_of(&gpu, slice))
     };
     let mut words = vec![];
     for kernel in &report.kernels {
@@ -185,6 +206,11 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
             continue;
         }
         let part = if is_cpu { format!("cpu {}", kernel.name) } else { kernel.name.clone() };
+        if !kernel.has_median() {
+            words.push(format!("{part} unknown"));
+            hurried.push(format!("{part} of {about} had {}", kernel.batches));
+            continue;
+        }
         reading.part(&about, KERNEL_TIME, &part, Value::Gauge(kernel.median));
         if let Some(baseline) = kernel.baseline {
             reading.part(&about, KERNEL_BASELINE, &part, Value::Gauge(baseline));
@@ -196,7 +222,8 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
         let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
         words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
     }
-    let known = if report.kernels.iter().any(|kernel| kernel.ratio.is_some()) {
+    let is_known = report.kernels.iter().any(|kernel| kernel.ratio.is_some());
+    let known = if is_known || !report.kernels.iter().any(KernelResult::has_median) {
         ""
     } else {
         ", no baseline: 'headwater bench --save' keeps one"
@@ -206,9 +233,9 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading) -> String {
 
 fn fault(error: &BenchError) -> Fault {
     let kind = match error {
-        BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
+        BenchError::Absent(_) | BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
         BenchError::Refused(_) => FaultKind::Busy,
-        BenchError::Hung(..) => FaultKind::Silent,
+        BenchError::Hung { .. } | BenchError::Held(_) => FaultKind::Silent,
         BenchError::Failed { .. } | BenchError::Died { .. } => FaultKind::Malformed,
     };
     Fault { kind, message: RemoteText::new(&error.to_string()) }
@@ -219,7 +246,7 @@ mod tests {
     use headwater_engine::metric::MetricName;
 
     use super::*;
-    use crate::bench::report::{Conditions, KernelResult, SCHEMA};
+    use crate::bench::report::{Conditions, SCHEMA};
 
     fn kernel(name: &str, median: f64, ratio: Option<f64>, wrong: Option<&str>) -> KernelResult {
         KernelResult {
@@ -228,37 +255,55 @@ mod tests {
             median,
             iqr: 0.0,
             min: median,
+            batches: 3,
             runs: 10,
             baseline: ratio.map(|ratio| median / ratio),
+            baseline_at: None,
             ratio,
             cold: median,
             is_steady: true,
             work: 0.0,
+            table_bytes: None,
             rate: None,
             rate_unit: None,
             wrong: wrong.map(str::to_owned),
+            at: None,
         }
     }
 
-    fn read(backend: &str) -> (Vec<(String, String, String)>, Reading, String) {
-        let report = BenchReport {
+    /// Subjects, metrics and parts.
+    type Rows = Vec<(String, String, String)>;
+
+    /// Four kernels; of one the result is wrong, and the last had too little time for a median.
+    fn report(backend: &str) -> BenchReport {
+        let mut report = BenchReport {
             schema: SCHEMA,
             backend: backend.to_owned(),
             device: "a model".to_owned(),
             index: 3,
+            slice: None,
             driver: None,
             at: String::new(),
             kernels: vec![
                 kernel("launch", 48e-6, Some(40.0), None),
                 kernel("gemm", 1e-3, None, Some("3 instead of 4")),
                 kernel("triad", 2e-3, None, None),
+                kernel("gather", 3e-3, Some(9.0), None),
             ],
             skipped: vec![],
             conditions: Conditions::default(),
             notes: vec![],
         };
+        report.kernels[3].batches = 2;
+        report
+    }
+
+    /// What a reading of such a report tells, and what is said of it.
+    fn read(backend: &str) -> (Rows, Reading, String, Vec<String>) {
+        let report = report(backend);
         let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
-        let said = told(&report, "box", &mut reading);
+        let mut hurried = vec![];
+        let said = told(&report, "box", &mut reading, &mut hurried);
         let name = |metric: &MetricName| metric.as_str().to_owned();
         let part = |part: &Option<RemoteText>| part.as_ref().map(ToString::to_string).unwrap_or_default();
         let rows = reading
@@ -266,12 +311,12 @@ mod tests {
             .iter()
             .map(|sample| (sample.subject.to_string(), name(&sample.metric), part(&sample.part)))
             .collect();
-        (rows, reading, said)
+        (rows, reading, said, hurried)
     }
 
     #[test]
     fn times_are_of_the_gpu_and_of_the_cpu_backend_of_the_host_and_labelled() {
-        let (rows, reading, said) = read("cuda");
+        let (rows, reading, said, hurried) = read("cuda");
         let expected = [
             ("gpu/box:3", "gpu.kernel.time", "launch"),
             ("gpu/box:3", "gpu.kernel.baseline", "launch"),
@@ -282,11 +327,17 @@ mod tests {
             expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
         assert_eq!(rows, expected);
         assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
-        assert_eq!(said, "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms");
+        assert_eq!(said, "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown");
+        assert_eq!(hurried, ["gather of gpu/box:3 had 2"]);
 
         let canary = CanarySpec::new("box", Duration::from_millis(200));
         let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
         assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
+
+        let slice = BenchReport { slice: Some(9), ..report("cuda") };
+        let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
+        told(&slice, "box", &mut reading, &mut vec![]);
+        assert!(reading.samples.iter().all(|sample| sample.subject.as_str() == "gpu/box:3-mig-9"));
 
         let (rows, ..) = read("cpu");
         assert!(rows.iter().all(|(subject, metric, part)| {

@@ -15,6 +15,7 @@ use headwater_engine::{Kind, RemoteText, Subject};
 use tokio::task::JoinHandle;
 
 use self::cgroups::Limited;
+pub(crate) use self::proc::memory as memory_in;
 use super::{Outlet, Source, now, spawn};
 
 /// What is said to be missing where no limits of containers can be read.

@@ -7,6 +7,7 @@
 
 mod answers;
 mod driver;
+pub(crate) mod glance;
 mod known;
 mod links;
 mod processes;
@@ -28,6 +29,7 @@ use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Target, Target
 use headwater_engine::{Kind, RemoteText, Subject};
 use tokio::task::JoinHandle;
 
+pub(crate) use self::answers::slice_of;
 use self::answers::{Lacking, reading_of};
 use self::driver::{Driver, Pending, Request};
 use self::known::{HANDLE, Listed};
@@ -88,10 +90,13 @@ impl NvmlSpec {
 
     fn library(&self) -> OsString {
         let named = self.library.clone().map(PathBuf::into_os_string);
-        named
-            .or_else(|| std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()))
-            .unwrap_or_else(|| LIBRARY.into())
+        named.unwrap_or_else(usual_library)
     }
+}
+
+/// The library where none is configured: that of [`LIBRARY_VARIABLE`], else the one that the system finds.
+pub(crate) fn usual_library() -> OsString {
+    std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).unwrap_or_else(|| LIBRARY.into())
 }
 
 /// Asks which GPUs there are and looks at each of them at an interval, until the outlet says stop. Where nobody asked

@@ -7,6 +7,7 @@ mod cluster;
 pub mod http;
 mod large_cluster;
 pub mod oracle;
+mod ran;
 mod readings;
 mod release;
 mod running;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 pub use cluster::Cluster;
 pub use large_cluster::LargeCluster;
+pub use ran::Ran;
 pub use readings::{Readings, node_at, value_of};
 pub use release::ServerRelease;
 pub use running::{Running, free_port};

@@ -32,6 +32,7 @@ const LAYERS: &[Layer] = &[
             "rcgen",
             "redis",
             "rustix",
+            "serde_json",
             "tempfile",
             "tokio",
             "vt100",

@@ -175,6 +175,10 @@ impl Runnable for Gather<'_> {
         8.0 * self.found.len() as f64
     }
 
+    fn table_bytes(&self) -> Option<u64> {
+        Some(4 * self.table.len() as u64)
+    }
+
     fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
         let (table, rows, found, next) = (&self.table, self.rows, &mut self.found, &mut self.next);
         Ok(timed(self.pool, times, || {

@@ -1,9 +1,12 @@
 //! What the host is, and how busy it is.
 
 use std::fs::read_to_string;
+use std::path::Path;
 use std::time::Duration;
 
-use crate::bench::backend::Opened;
+use super::caches::last_caches;
+use super::memory;
+use crate::bench::backend::{Opened, load};
 use crate::bench::report::{Conditions, DeviceState};
 
 /// How long the processors are watched before anything is measured.
@@ -13,17 +16,16 @@ const WATCHED: Duration = Duration::from_millis(100);
 pub(super) fn look(threads: u32) -> Opened {
     let text = |path: &str| read_to_string(path).ok();
     let model = text("/proc/cpuinfo").and_then(|text| model_in(&text)).unwrap_or_else(|| "CPU".to_owned());
-    let memory = text("/proc/meminfo");
-    let kilobytes = |name: &str| memory.as_deref().and_then(|text| kilobytes_in(text, name));
-    let cache = text("/sys/devices/system/cpu/cpu0/cache/index3/size")
-        .or_else(|| text("/sys/devices/system/cpu/cpu0/cache/index2/size"))
-        .and_then(|text| size_in(&text));
+    let root = Path::new("/");
+    let memory = memory::memory(root);
+    let begun = times();
+    std::thread::sleep(WATCHED);
     let mut conditions = Conditions {
-        cache_bytes: cache,
-        memory_free_bytes: kilobytes("MemAvailable:"),
-        memory_bytes: kilobytes("MemTotal:"),
+        cache_bytes: last_caches(root),
+        memory_free_bytes: memory.map(|memory| memory.free),
+        memory_bytes: memory.map(|memory| memory.all),
         threads: Some(threads),
-        before: state(WATCHED),
+        before: state_since(begun),
         ..Conditions::default()
     };
     if conditions.memory_free_bytes.is_none() {
@@ -33,25 +35,34 @@ pub(super) fn look(threads: u32) -> Opened {
         conditions.missing.push("how busy the processors are: there is no /proc/stat".to_owned());
     }
     conditions.missing.push("clocks, temperature and throttling: they are not read of a CPU".to_owned());
+    let mut notes = vec![];
+    if memory.is_some_and(|memory| memory.is_limited) {
+        notes
+            .push("free memory is what the limit of a container leaves, not what the machine has".to_owned());
+    }
     let plural = if threads == 1 { "" } else { "s" };
     Opened {
         device: format!("{model}, {threads} thread{plural}"),
         index: 0,
+        slice: None,
         driver: None,
         conditions,
-        notes: vec![],
+        notes,
     }
 }
 
-/// How busy the processors are over a while.
-pub(super) fn state(watched: Duration) -> DeviceState {
-    let times = || read_to_string("/proc/stat").ok().and_then(|text| times_in(&text));
-    let before = times();
-    std::thread::sleep(watched);
+/// All time of all processors so far, and the idle part of it, in ticks.
+pub(super) type Times = (u64, u64);
+
+/// The processors' times now.
+pub(super) fn times() -> Option<Times> {
+    times_in(&read_to_string("/proc/stat").ok()?)
+}
+
+/// How busy the processors were since then.
+pub(super) fn state_since(before: Option<Times>) -> DeviceState {
     let utilization = before.zip(times()).and_then(|(before, after)| busy_share(before, after));
-    let load = read_to_string("/proc/loadavg").ok();
-    let load = load.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    DeviceState { utilization, load, ..DeviceState::default() }
+    DeviceState { utilization, load: load(), ..DeviceState::default() }
 }
 
 fn model_in(cpuinfo: &str) -> Option<String> {
@@ -60,23 +71,8 @@ fn model_in(cpuinfo: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-fn kilobytes_in(meminfo: &str, name: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1_024)
-}
-
-/// Reads `32768K` or `32M`.
-fn size_in(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (number, factor) = match text.strip_suffix('K') {
-        Some(number) => (number, 1_024),
-        None => (text.strip_suffix('M')?, 1_024 * 1_024),
-    };
-    number.parse::<u64>().ok().map(|number| number * factor)
-}
-
-/// All time of all processors, and the idle part of it, in ticks.
-fn times_in(stat: &str) -> Option<(u64, u64)> {
+/// Reads the first line of `/proc/stat`.
+fn times_in(stat: &str) -> Option<Times> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guests are in user already.
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|ticks| ticks.parse().ok()).collect();
@@ -84,7 +80,7 @@ fn times_in(stat: &str) -> Option<(u64, u64)> {
     Some((ticks.iter().sum(), idle))
 }
 
-fn busy_share(before: (u64, u64), after: (u64, u64)) -> Option<f64> {
+fn busy_share(before: Times, after: Times) -> Option<f64> {
     let all = after.0.checked_sub(before.0).filter(|all| *all > 0)?;
     let idle = after.1.saturating_sub(before.1).min(all);
     Some(1.0 - idle as f64 / all as f64)
@@ -101,15 +97,6 @@ mod tests {
             Some("A Model @ 2GHz")
         );
         assert_eq!(model_in("processor\t: 0\n"), None);
-        assert_eq!(
-            kilobytes_in("MemTotal: 10 kB\nMemAvailable:  2048 kB\n", "MemAvailable:"),
-            Some(2_097_152)
-        );
-        assert_eq!(kilobytes_in("MemTotal: 10 kB\n", "MemAvailable:"), None);
-        assert_eq!(
-            (size_in("32768K\n"), size_in("32M"), size_in("?")),
-            (Some(33_554_432), Some(33_554_432), None)
-        );
         let before = times_in("cpu  100 0 50 800 50 0 0 0 0 0\ncpu0 1 1 1 1\n").unwrap();
         let after = times_in("cpu  190 0 50 805 55 0 0 0 9 0\n").unwrap();
         assert_eq!((before, after), ((1_000, 850), (1_100, 860)));

@@ -171,6 +171,10 @@ impl Runnable for Gathered<'_> {
         8.0 * self.found.len() as f64
     }
 
+    fn table_bytes(&self) -> Option<u64> {
+        Some(4 * self.table.len() as u64)
+    }
+
     fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
         let gpu = self.gpu;
         Ok(gpu.timed(|| (0..times).try_for_each(|_| self.pass()))?)

@@ -1,109 +1,94 @@
 //! The state of a GPU beside its kernels, by NVML where that is there: CUDA itself tells no clock and no temperature.
 
-use std::ffi::OsString;
-
-use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use headwater_engine::metric::{GPU_CLOCK, GPU_CLOCK_MEMORY, GPU_POWER, GPU_TEMPERATURE, GPU_UTILIZATION};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
+use super::choice::Listed;
+use crate::bench::backend::load;
 use crate::bench::report::DeviceState;
+use crate::sources::nvml::{glance, usual_library};
 
-/// A GPU as NVML knows it.
+/// NVML, and the GPU in it that is measured.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// The library, with the number that the GPU has in it. By its name it is not asked for: that fails where any other
-    /// GPU has fallen off the bus.
-    nvml: Option<(Nvml, u32)>,
-    /// What cannot be read, with the reason.
-    pub(super) missing: Vec<String>,
+    nvml: Result<Nvml, NvmlError>,
+    /// The number that the GPU has there. By its name it is not asked for: that fails where any other GPU has fallen off the
+    /// bus.
+    index: Option<u32>,
+    /// The place of the slice among those of the GPU, and its GPU instance.
+    slice: Option<(u32, u32)>,
 }
 
-/// Reasons for slow clocks with NVIDIA's names; an idle GPU is not throttled.
-const REASONS: &[(ThrottleReasons, &str)] = &[
-    (ThrottleReasons::APPLICATIONS_CLOCKS_SETTING, "applications_clocks_setting"),
-    (ThrottleReasons::SW_POWER_CAP, "sw_power_cap"),
-    (ThrottleReasons::HW_SLOWDOWN, "hw_slowdown"),
-    (ThrottleReasons::SYNC_BOOST, "sync_boost"),
-    (ThrottleReasons::SW_THERMAL_SLOWDOWN, "sw_thermal_slowdown"),
-    (ThrottleReasons::HW_THERMAL_SLOWDOWN, "hw_thermal_slowdown"),
-    (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "hw_power_brake_slowdown"),
-    (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display_clock_setting"),
-];
-
 impl Watch {
-    /// Looks for the GPU with this id.
-    pub(super) fn of(uuid: Option<&str>) -> Self {
-        let mut watch = Self { nvml: None, missing: vec![] };
-        let library: Option<OsString> = std::env::var_os("HEADWATER_NVML");
-        let mut builder = Nvml::builder();
-        if let Some(library) = &library {
-            builder.lib_path(library);
-        }
-        let found = builder.init().and_then(|nvml| {
-            let index = index_of(&nvml, uuid.unwrap_or_default())?;
-            Ok((nvml, index))
-        });
-        match found {
-            Ok(found) => watch.nvml = Some(found),
-            Err(error) => {
-                let what = "clocks, temperature, throttling and use of the GPU";
-                watch.missing.push(format!("{what}: NVML does not tell them ({error})"));
-            }
-        }
-        watch
+    /// Opens the library; it watches no GPU yet.
+    pub(super) fn open() -> Self {
+        Self { nvml: Nvml::builder().lib_path(&usual_library()).init(), index: None, slice: None }
     }
 
-    fn ask<T>(&self, question: impl FnOnce(&Device<'_>) -> Result<T, NvmlError>) -> Option<T> {
-        let (nvml, index) = self.nvml.as_ref()?;
-        question(&nvml.device_by_index(*index).ok()?).ok()
+    /// The GPUs that NVML lists. Of one that cannot be opened its number is all that is known.
+    pub(super) fn listed(&self) -> Vec<Listed> {
+        let Ok(nvml) = &self.nvml else { return vec![] };
+        let listed = |index| {
+            let device = nvml.device_by_index(index).ok();
+            let uuid = device.as_ref().and_then(|device| device.uuid().ok());
+            let bus = device.and_then(|device| device.pci_info().ok()).map(|pci| pci.bus_id);
+            Listed { index, uuid, bus }
+        };
+        (0..nvml.device_count().unwrap_or_default()).map(listed).collect()
+    }
+
+    /// Watches the GPU with this number, or this slice of it, from now on.
+    pub(super) fn turn_to(&mut self, index: Option<u32>, slice: Option<&str>) {
+        self.index = index;
+        self.slice = slice.and_then(|uuid| self.ask(|device| glance::slice(device, uuid)));
+    }
+
+    /// What cannot be read, with the reason.
+    pub(super) fn missing(&self) -> Option<String> {
+        let what = "clocks, temperature, throttling and use of the GPU: NVML does not tell them";
+        match &self.nvml {
+            Err(error) => Some(format!("{what} ({error})")),
+            Ok(_) if self.index.is_none() => Some(format!("{what} (it does not list this GPU)")),
+            Ok(_) => None,
+        }
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(&Device<'_>) -> Option<T>) -> Option<T> {
+        question(&self.nvml.as_ref().ok()?.device_by_index(self.index?).ok()?)
     }
 
     /// Clocks, temperature and the rest now.
     pub(super) fn state(&self) -> DeviceState {
-        let megahertz = |clock| self.ask(|device| device.clock_info(clock)).map(|mhz| f64::from(mhz) * 1e6);
-        let throttle = self.ask(|device| device.current_throttle_reasons()).map(|reasons| {
-            let now = REASONS.iter().filter(|(reason, _)| reasons.contains(*reason));
-            now.map(|(_, name)| (*name).to_owned()).collect()
-        });
+        let told = self.ask(|device| Some(glance::glance(device))).unwrap_or_default();
+        let throttle = told.held_down_by.as_ref();
         DeviceState {
-            sm_clock_hz: megahertz(Clock::SM),
-            memory_clock_hz: megahertz(Clock::Memory),
-            temperature_c: self.ask(|device| device.temperature(TemperatureSensor::Gpu)).map(f64::from),
-            power_w: self
-                .ask(|device| device.power_usage())
-                .map(|milliwatts| f64::from(milliwatts) / 1_000.0),
-            throttle,
-            utilization: self
-                .ask(|device| device.utilization_rates())
-                .map(|rates| f64::from(rates.gpu) / 100.0),
-            load: std::fs::read_to_string("/proc/loadavg")
-                .ok()
-                .and_then(|text| text.split_whitespace().next()?.parse().ok()),
+            sm_clock_hz: told.level(GPU_CLOCK),
+            memory_clock_hz: told.level(GPU_CLOCK_MEMORY),
+            temperature_c: told.level(GPU_TEMPERATURE),
+            power_w: told.level(GPU_POWER),
+            throttle: throttle.map(|reasons| reasons.iter().map(|reason| (*reason).to_owned()).collect()),
+            utilization: told.level(GPU_UTILIZATION),
+            load: load(),
         }
     }
 
-    /// Free memory and all of it, in bytes.
+    /// Free memory and all of it, in bytes; of a slice its own.
     pub(super) fn memory(&self) -> Option<(u64, u64)> {
-        self.ask(|device| device.memory_info()).map(|memory| (memory.free, memory.total))
+        let (used, all) = self.ask(|device| match self.slice {
+            Some((place, _)) => glance::memory(&device.mig_device_by_index(place).ok()?),
+            None => glance::memory(device),
+        })?;
+        Some(((all - used).max(0.0) as u64, all as u64))
     }
 
-    /// The place of the GPU among those of this host.
-    pub(super) fn index(&self) -> Option<u32> {
-        self.ask(|device| device.index())
+    /// The GPU instance of the slice.
+    pub(super) fn instance(&self) -> Option<u32> {
+        self.slice.map(|(_, instance)| instance)
     }
 
     /// The driver's release.
     pub(super) fn driver(&self) -> Option<String> {
-        self.nvml.as_ref()?.0.sys_driver_version().ok()
+        self.nvml.as_ref().ok()?.sys_driver_version().ok()
     }
-}
-
-/// The number of the GPU with this id; those that cannot be opened are others.
-fn index_of(nvml: &Nvml, uuid: &str) -> Result<u32, NvmlError> {
-    let is_it = |index: &u32| {
-        let found = nvml.device_by_index(*index).and_then(|device| device.uuid());
-        found.is_ok_and(|found| found == uuid)
-    };
-    (0..nvml.device_count()?).find(is_it).ok_or(NvmlError::NotFound)
 }

@@ -58,7 +58,7 @@ pub(super) fn load(text: &str) -> Option<f64> {
 }
 
 /// The memory that can still be had, and all of it, in bytes, of `/proc/meminfo`.
-pub(super) fn memory(text: &str) -> Option<(f64, f64)> {
+pub(crate) fn memory(text: &str) -> Option<(f64, f64)> {
     let of = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         Some(number(line.trim().strip_suffix("kB")?.trim_end())? * 1_024.0)

@@ -43,7 +43,7 @@ pub(super) fn reading_of(gpu: &Subject, at: Moment, looked: Looked, lacking: &mu
 }
 
 /// What a slice is called: as the dialect of NVIDIA's exporter calls it.
-fn slice_of(gpu: &Subject, slice: u32) -> Subject {
+pub(crate) fn slice_of(gpu: &Subject, slice: u32) -> Subject {
     Subject::component(Kind::Gpu, &format!("{}-mig-{slice}", gpu.name()))
 }
 

@@ -62,7 +62,18 @@ pub(super) struct Looking<'a> {
     doing: &'a Doing,
 }
 
-impl Looking<'_> {
+impl<'a> Looking<'a> {
+    /// A look at the GPU with this number that begins now.
+    pub(super) fn new(
+        looked: &'a mut Looked,
+        memory: &'a mut Memory,
+        at: Instant,
+        index: u32,
+        doing: &'a Doing,
+    ) -> Self {
+        Self { looked, memory, at, slice: None, index, doing }
+    }
+
     /// Notes that this call begins, so that whoever waits can say which one hangs.
     pub(super) fn calling(&self, call: &'static str) {
         self.doing.begin(call, Some(self.index));
@@ -212,7 +223,7 @@ fn look<'nvml>(
         looked.trouble = Some(of_a_lost_gpu(UNLISTED));
         return (looked, false);
     };
-    let mut looking = Looking { looked: &mut looked, memory, at, slice: None, index, doing };
+    let mut looking = Looking::new(&mut looked, memory, at, index, doing);
     // First: an event says why all that follows fails.
     let mut heard = listening.get(&index).and_then(|listening| listening.hear(&mut looking));
     let worst = match handles.get(&index) {

@@ -97,6 +97,12 @@ impl Throttled {
     }
 }
 
+/// The reasons of this moment, by their names.
+pub(super) fn reasons(device: &Device<'_>) -> Result<Vec<&'static str>, NvmlError> {
+    let reasons = raw::clocks_event_reasons(device)?;
+    Ok(REASONS.iter().filter(|reason| reasons & reason.bit != 0).map(|reason| reason.name).collect())
+}
+
 /// Asks for the reasons of this moment and for how long each held.
 pub(super) fn ask(device: &Device<'_>, looking: &mut Looking<'_>) -> Result<(), NvmlError> {
     let reasons = raw::clocks_event_reasons(device)?;

@@ -8,9 +8,13 @@
  *   hang CALL           this call never returns
  *   crash CALL          this call ends the process by a signal
  *   devices COUNT       so many GPUs (1 unless told otherwise)
+ *   shows GPU GPU ...   these of the host's GPUs are shown, in this order (all, in theirs, unless told otherwise)
+ *   lost GPU            this GPU is counted and cannot be opened
+ *   mig GPU             of this GPU a slice is shown
  *   free BYTES          free memory (64 GiB unless told otherwise)
  *   most BYTES          the largest allocation that succeeds
  *   wrong KERNEL        this kernel leaves a wrong value
+ *   busy FILE           this file is there from a launch until somebody has waited for it
  *   launch_us MICROS    each launch takes so much longer
  *   print TEXT          is written to standard output by cuInit, as drivers do when they feel like it
  *   log FILE            each call adds its name to this file
@@ -80,6 +84,21 @@ static int met(const char *call) {
 }
 #define MEET() do { int code = met(__func__); if (code) return code; } while (0)
 
+/* The host's number of the GPU that is shown at a place. */
+static int gpu_at(int place) {
+    char rest[256], *next = rest;
+    if (!told("shows", "", rest, sizeof rest)) return place;
+    int gpu = place;
+    for (int passed = 0; passed <= place; passed++) gpu = (int)strtol(next, &next, 10);
+    return gpu;
+}
+
+static int is_slice(int gpu) {
+    char number[16], rest[16];
+    snprintf(number, sizeof number, "%d", gpu);
+    return told("mig", number, rest, sizeof rest);
+}
+
 CALL cuInit(unsigned flags) {
     char text[256];
     (void)flags;
@@ -93,23 +112,31 @@ CALL cuInit(unsigned flags) {
 CALL cuDriverGetVersion(int *version) { MEET(); *version = 12080; return 0; }
 CALL cuDeviceGetCount(int *count) { MEET(); *count = (int)number("devices", 1); return 0; }
 CALL cuDeviceGet(int *device, int ordinal) {
+    char lost[16], rest[16];
     MEET();
+    snprintf(lost, sizeof lost, "%d", gpu_at(ordinal));
+    if (told("lost", lost, rest, sizeof rest)) return INVALID_DEVICE;
     if (ordinal < 0 || ordinal >= (int)number("devices", 1)) return INVALID_DEVICE;
     *device = ordinal;
     return 0;
 }
 CALL cuDeviceGetName(char *name, int size, int device) {
     MEET();
-    snprintf(name, (size_t)size, "Stub GPU %d", device);
+    snprintf(name, (size_t)size, "Stub GPU %d%s", gpu_at(device), is_slice(gpu_at(device)) ? " MIG 1g.10gb" : "");
     return 0;
 }
-CALL cuDeviceGetUuid(char *uuid, int device) { MEET(); memset(uuid, 7 + device, 16); return 0; }
-CALL cuDeviceGetUuid_v2(char *uuid, int device) { MEET(); memset(uuid, 7 + device, 16); return 0; }
+/* Of a slice the first version tells of its GPU, the second of the slice. */
+CALL cuDeviceGetUuid(char *uuid, int device) { MEET(); memset(uuid, 7 + gpu_at(device), 16); return 0; }
+CALL cuDeviceGetUuid_v2(char *uuid, int device) {
+    MEET();
+    memset(uuid, (is_slice(gpu_at(device)) ? 0x60 : 7) + gpu_at(device), 16);
+    return 0;
+}
 CALL cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; MEET(); *bytes = (size_t)80 << 30; return 0; }
 CALL cuDeviceGetAttribute(int *value, int attribute, int device) {
-    (void)device;
     MEET();
     switch (attribute) {
+    case 33: *value = 0x1b + gpu_at(device); break; /* the PCI bus */
     case 16: *value = 4; break; /* multiprocessors */
     case 38: *value = 4 << 20; break; /* the cache */
     case 75: *value = 9; break; /* compute capability */
@@ -117,6 +144,18 @@ CALL cuDeviceGetAttribute(int *value, int attribute, int device) {
     }
     return 0;
 }
+/* Whether the device has work that nobody has waited for, as a file for others to see. */
+static void be_busy(int now) {
+    char path[512];
+    if (!told("busy", "", path, sizeof path)) return;
+    if (!now) {
+        unlink(path);
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    if (file) fclose(file);
+}
+
 static handle current;
 CALL cuDevicePrimaryCtxRetain(handle *context, int device) { (void)device; MEET(); *context = 1; return 0; }
 CALL cuDevicePrimaryCtxRelease_v2(int device) { (void)device; MEET(); return 0; }
@@ -131,12 +170,12 @@ CALL cuMemGetInfo_v2(size_t *free_bytes, size_t *all) {
     return 0;
 }
 #endif
-CALL cuStreamSynchronize(handle stream) { (void)stream; MEET(); return 0; }
+CALL cuStreamSynchronize(handle stream) { (void)stream; MEET(); be_busy(0); return 0; }
 CALL cuStreamWaitEvent(handle stream, handle event, unsigned flags) { (void)stream, (void)event, (void)flags; MEET(); return 0; }
 CALL cuEventCreate(handle *event, unsigned flags) { (void)flags; MEET(); *event = (handle)calloc(1, sizeof(double)); return 0; }
 CALL cuEventDestroy_v2(handle event) { MEET(); free((void *)event); return 0; }
 CALL cuEventRecord(handle event, handle stream) { (void)stream; MEET(); *(double *)event = now_ms(); return 0; }
-CALL cuEventSynchronize(handle event) { (void)event; MEET(); return 0; }
+CALL cuEventSynchronize(handle event) { (void)event; MEET(); be_busy(0); return 0; }
 CALL cuEventQuery(handle event) { (void)event; MEET(); return 0; }
 CALL cuEventElapsedTime(float *milliseconds, handle from, handle to) {
     MEET();
@@ -254,6 +293,7 @@ CALL cuLaunchKernel(handle function, unsigned blocks, unsigned by, unsigned bz, 
     for (double end = now_ms() + (double)number("launch_us", 0) / 1e3; now_ms() < end;) {
     }
     if (!strcmp(name, "headwater_empty")) return 0;
+    be_busy(1);
     float *written = run(name, blocks, arguments);
     if (!written) return NOT_FOUND;
     if (told("wrong", name, rest, sizeof rest)) written[0] += 1000;

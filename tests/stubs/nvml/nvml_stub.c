@@ -12,6 +12,7 @@
  *   N.lost=1                  every call of GPU N says that it is lost, and so does asking for any GPU by its UUID
  *   N.xids=CODE CODE ...      events, in order; those that come after somebody listens are delivered
  *   N.KEY=VALUE               a number of GPU N, see below
+ *   N.busy=FILE               while this file is there, "N.busy.KEY" goes before "N.KEY"
  *
  * The names of the calls that were made are appended to the file "calls". With -DOLD_DRIVER newer calls are missing,
  * with -DNO_CALLS all of them.
@@ -108,7 +109,12 @@ static ret enter(const char *call, int gpu) {
 }
 
 static ret number(int gpu, const char *key, ull *out) {
-    char value[256];
+    char value[256], busy[256];
+    snprintf(busy, sizeof busy, "busy.%s", key);
+    if (get_of(gpu, "busy", value, sizeof value) && access(value, F_OK) == 0 && get_of(gpu, busy, value, sizeof value)) {
+        *out = strtoull(value, NULL, 0);
+        return OK;
+    }
     if (!get_of(gpu, key, value, sizeof value)) return NOT_SUPPORTED;
     *out = strtoull(value, NULL, 0);
     return OK;
@@ -221,9 +227,13 @@ ret nvmlDeviceGetHandleByUUID(const char *uuid, void **out) {
     return NOT_FOUND;
 }
 
+/* Of a slice: "slice.PLACE.uuid". */
 ret nvmlDeviceGetUUID(void *device, char *out, uint size) {
     ENTER(device);
-    return text_of(gpu, "uuid", out, size);
+    char key[64] = "uuid";
+    int place = ((struct device *)device)->place;
+    if (place >= 0) snprintf(key, sizeof key, "slice.%d.uuid", place);
+    return text_of(gpu, key, out, size);
 }
 
 ret nvmlDeviceGetName(void *device, char *out, uint size) {
