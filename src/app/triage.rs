@@ -24,8 +24,8 @@ use searches::Searches;
 /// How long a scan of a guilty shard may go on after the pass should have ended.
 const SCAN_GRACE: Duration = Duration::from_secs(5);
 
-/// How long a pass goes on after its end while a rule is about to be sure: no longer than any needs.
-const STIRRING_GRACE: Duration = Duration::from_secs(3);
+/// The longest that a pass goes on after its end for rules that are about to be sure.
+const STIRRING_GRACE: Duration = Duration::from_secs(15);
 
 /// A tick this much before the end is the last one: ticks fall a little later than the second they stand for.
 const SLACK: Duration = Duration::from_millis(100);
@@ -61,7 +61,7 @@ pub async fn triage(
         searches: Searches::new(options.search),
         progress: ScanProgress::default(),
         waits_for_scan: false,
-        waits_for_rules: false,
+        waits_for_rules: None,
     };
     let mut interrupted = std::pin::pin!(interrupted);
     let mut last = None;
@@ -102,7 +102,8 @@ struct Pass<'a> {
     searches: Searches,
     progress: ScanProgress,
     waits_for_scan: bool,
-    waits_for_rules: bool,
+    /// Until when rules are waited for that are about to be sure; known once the pass should have ended.
+    waits_for_rules: Option<Instant>,
 }
 
 impl Pass<'_> {
@@ -157,15 +158,16 @@ impl Pass<'_> {
         if now < self.end {
             return false;
         }
-        if now < self.end + STIRRING_GRACE && is_unsettled(snapshot) {
-            if !self.waits_for_rules {
-                self.waits_for_rules = true;
-                let _ = writeln!(
-                    progress,
-                    "something is about to be found: waiting up to {} s for it",
-                    STIRRING_GRACE.as_secs()
-                );
+        if self.waits_for_rules.is_none() {
+            let grace = settles_within(snapshot).min(STIRRING_GRACE);
+            if !grace.is_zero() {
+                let seconds = grace.as_secs_f64().ceil();
+                let _ =
+                    writeln!(progress, "something is about to be found: waiting up to {seconds} s for it");
             }
+            self.waits_for_rules = Some(self.end + grace);
+        }
+        if self.waits_for_rules.is_some_and(|until| now < until) && !settles_within(snapshot).is_zero() {
             return false;
         }
         let concerns = |shard: &Subject| {
@@ -205,12 +207,18 @@ impl Pass<'_> {
     }
 }
 
-/// Whether callers suffer and a rule that names a mechanism is past its limits, but not yet for long enough to be sure.
-fn is_unsettled(snapshot: &Snapshot) -> bool {
-    let stirs = |state: &&RuleState| {
-        state.state == "pending" && by_id(state.rule).is_some_and(|rule| rule.nature == Nature::Mechanism)
+/// How long rules that name a mechanism and are past their limits need to be sure, while callers suffer: each looks at so
+/// many observations, which come as often as its subject is told of. Zero where none is.
+fn settles_within(snapshot: &Snapshot) -> Duration {
+    if !snapshot.callers_suffer() {
+        return Duration::ZERO;
+    }
+    let needs = |state: &RuleState| {
+        let rule = by_id(state.rule).filter(|rule| rule.nature == Nature::Mechanism)?;
+        let every = snapshot.rhythms.of(&state.subject).unwrap_or(snapshot.settings.interval);
+        Some(every * rule.hold)
     };
-    snapshot.callers_suffer() && snapshot.rules.iter().any(|state| stirs(&state))
+    snapshot.rules.iter().filter(|state| state.state == "pending").filter_map(needs).max().unwrap_or_default()
 }
 
 /// Whether every target has refused the credentials: they are tried again seldom or never, so there is nothing to

@@ -52,6 +52,8 @@ pub struct Finding {
     clears: Quiet,
     blind: Quiet,
     evaluated: bool,
+    /// Whether it was seen to end, and not only seen no longer.
+    seen_to_end: bool,
 }
 
 /// All findings: for each rule of the table, its subjects.
@@ -68,7 +70,7 @@ impl Default for Findings {
 
 impl Findings {
     /// Takes one judgement of a rule on a subject of which there is news this often.
-    pub(crate) fn take<E: FnOnce() -> Duration>(
+    pub(crate) fn take<E: Fn() -> Duration>(
         &mut self,
         (place, subject): (usize, &Subject),
         judgement: Judgement,
@@ -86,6 +88,7 @@ impl Findings {
             clears: Quiet::default(),
             blind: Quiet::default(),
             evaluated: false,
+            seen_to_end: false,
         });
         finding.take(judgement, now, every);
     }
@@ -97,7 +100,8 @@ impl Findings {
                 return true;
             }
             if finding.state == State::Firing {
-                finding.end(now);
+                // What has left does nothing any more.
+                finding.end(now, true);
             }
             finding.counts()
         });
@@ -178,7 +182,7 @@ impl Finding {
         self.breach.as_ref().map(|breach| breach.sentence.clone()).unwrap_or_default()
     }
 
-    fn take(&mut self, judgement: Judgement, now: Moment, every: impl FnOnce() -> Duration) {
+    fn take(&mut self, judgement: Judgement, now: Moment, every: impl Fn() -> Duration) {
         match judgement {
             Judgement::Breach(breach) => self.take_breach(*breach, now),
             Judgement::Clear(seen) => {
@@ -188,7 +192,10 @@ impl Finding {
                 self.clears.look(now);
                 match self.state {
                     State::Firing if !self.clears.is_enough(now, every()) && !self.is_over(now) => {}
-                    State::Firing => self.end(now),
+                    State::Firing => self.end(now, true),
+                    State::Ended(_) if !self.seen_to_end && self.clears.is_enough(now, every()) => {
+                        self.end(now, true);
+                    }
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
@@ -203,7 +210,7 @@ impl Finding {
                 match self.state {
                     // One missed answer ends nothing; then the evidence is gone, but it was there.
                     State::Firing if !self.blind.is_enough(now, every()) => {}
-                    State::Firing => self.end(now),
+                    State::Firing => self.end(now, false),
                     State::Ended(_) => {}
                     _ => {
                         self.breach = None;
@@ -220,8 +227,9 @@ impl Finding {
         over.and_then(|over| over.at).is_some_and(|at| at <= now)
     }
 
-    fn end(&mut self, now: Moment) {
+    fn end(&mut self, now: Moment, is_seen: bool) {
         self.state = State::Ended(now);
+        self.seen_to_end = is_seen;
         // What is, or was still to come, is not any more; a countdown would stand still.
         if let Some(breach) = &mut self.breach
             && let Some(over) = breach.over.take()
@@ -366,6 +374,20 @@ mod tests {
             assert_eq!(run_every(slow, story(10)).state, State::Firing);
             assert_eq!(run_every(slow, story(11)).state, State::Ended(Moment(13_000)));
         }
+    }
+
+    #[test]
+    fn what_was_seen_to_end_stays_ended_and_what_was_out_of_sight_until_it_is_seen_again() {
+        let unknown = || Judgement::Unknown("too few requests".to_owned());
+        let fires = || vec![breach(), breach(), breach()];
+        let then = |quiet: Vec<Judgement>| run([fires(), quiet].concat());
+        assert_eq!(then(vec![clear(), clear(), clear(), unknown(), unknown()]).unseen_since(), None);
+        let blind = vec![unknown(), unknown(), unknown()];
+        assert_eq!(then(blind.clone()).unseen_since(), Some(Moment(5_000)));
+        let once = then([blind.clone(), vec![clear()]].concat());
+        assert_eq!(once.unseen_since(), Some(Moment(5_000)), "one look is not enough here either");
+        let seen = then([blind, vec![clear(), clear(), clear()]].concat());
+        assert_eq!((seen.unseen_since(), seen.until()), (None, Some(Moment(8_000))));
     }
 
     #[test]

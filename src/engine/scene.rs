@@ -4,7 +4,7 @@ mod callers;
 mod lately;
 mod looked;
 mod told;
-mod totals;
+pub(crate) mod totals;
 
 use std::rc::Rc;
 use std::time::Duration;

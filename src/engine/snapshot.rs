@@ -16,6 +16,7 @@ use crate::reading::{
 };
 use crate::report::{Note, Report};
 use crate::rules::{Nature, by_id};
+use crate::scene::totals::tells_more;
 use crate::settings::Settings;
 use crate::signal::Signal;
 use crate::store::{History, Seen};
@@ -172,14 +173,13 @@ impl Snapshot {
         self.sources.iter().filter(|state| is_target(state))
     }
 
-    /// The sum of the present values of `subject` and its parts, or what is told of the whole where that is more; `None`
-    /// when none of them has one.
+    /// The present values of `subject` and its parts together, or what is told of the whole where that is more.
     pub fn total(&self, subject: &Subject, metric: Metric) -> Option<f64> {
         let of = |part: &Subject| self.present(part, metric, None).map(|seen| seen.value);
         let whole = if TOLD_OF_THE_WHOLE.contains(&metric) { of(subject) } else { None };
         let parts = self.history.parts(subject).filter(|part| whole.is_none() || *part != subject);
         let sum = parts.filter_map(of).reduce(|sum, value| sum + value);
-        whole.filter(|whole| sum.is_none_or(|sum| *whole > sum)).or(sum)
+        whole.filter(|whole| sum.is_none_or(|sum| tells_more(*whole, sum))).or(sum)
     }
 
     /// The shards whose link is full: what a key has of their bytes counts before its share of their work.

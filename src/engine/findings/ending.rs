@@ -49,6 +49,6 @@ impl Finding {
 
     /// When it ended only in that nothing tells any more whether it goes on.
     pub fn unseen_since(&self) -> Option<Moment> {
-        self.until().filter(|_| self.blind.looks > 0)
+        self.until().filter(|_| !self.seen_to_end)
     }
 }

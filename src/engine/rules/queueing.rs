@@ -176,8 +176,9 @@ pub(super) fn accelerators(scene: &Scene<'_>, queue: &Subject) -> BTreeSet<Subje
 pub(super) fn busiest_accelerator(scene: &Scene<'_>, queue: &Subject) -> Option<Seen> {
     let gpus = accelerators(scene, queue);
     let parts = gpus.iter().flat_map(|gpu| scene.world.parts(gpu));
-    let seen =
-        parts.filter_map(|(part, _)| Some((part.clone(), Some(scene.present(part, GPU_UTILIZATION)?))));
+    // One that is told of no more may be the busy one.
+    let told = parts.filter(|(part, _)| scene.store.latest(part, GPU_UTILIZATION, None).is_some());
+    let seen = told.map(|(part, _)| (part.clone(), scene.present(part, GPU_UTILIZATION)));
     queues::busiest(queue, seen.collect()).and_then(|(_, seen)| seen)
 }
 

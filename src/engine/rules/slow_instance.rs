@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::failover_storm::ID as FAILOVER_STORM;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::baseline::Baseline;
-use crate::findings::Finding;
+use crate::findings::{Finding, State};
 use crate::metric::{MODEL_DURATION, Metric, PER_TOKEN, REQUEST_DURATION, TTFT, Unit};
 use crate::quantity::{show, times};
 use crate::report::{BaselineFrom, Role};
@@ -139,10 +139,10 @@ fn judge(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Judgemen
     }
 }
 
-/// The gateway that takes instances of a service out and in again, or did in this incident.
+/// The gateway that takes instances of a service out and in again.
 fn gateway_that_moves_them<'a>(scene: &'a Scene<'_>, service: &Subject) -> Option<&'a Subject> {
     let above = scene.graph.above(service);
-    let moves = |finding: &&Finding| finding.rule.id == FAILOVER_STORM && finding.counts();
+    let moves = |finding: &&Finding| finding.rule.id == FAILOVER_STORM && finding.state == State::Firing;
     let gateways = scene.findings.iter().filter(moves).map(|finding| &finding.subject);
     gateways.into_iter().find(|gateway| above.contains_key(*gateway))
 }

@@ -70,8 +70,12 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
             None => (None, floor * 10.0),
         },
     };
-    // An answer that waits for us is no fault of who gave it.
-    let limit = limit + scene.observer_lag().unwrap_or(0.0);
+    // An answer that waits for us is no fault of who gave it, and shows nobody to be well either.
+    let lag = scene.observer_lag().unwrap_or(0.0);
+    if own.value >= limit && own.value < limit + lag {
+        let lag = show(lag, Unit::Seconds);
+        return Judgement::Unknown(format!("answers in {shown}, of which our own loop may be {lag} late"));
+    }
     if own.value >= limit {
         let than = compared.map_or(String::new(), |healthy| {
             let who = if healthy.from == BaselineFrom::Peers { "its peers" } else { "usually" };

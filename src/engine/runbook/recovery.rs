@@ -113,9 +113,16 @@ pub fn recovery(snapshot: &Snapshot) -> Recovery {
     let Some(since) = since.and_then(|all| all.into_iter().max()) else {
         return Recovery::NotYet(told.join("; "));
     };
-    if let Some(cause) =
-        snapshot.report.suspects.iter().find(|s| s.verdict == Verdict::Guilty && s.until.is_none())
-    {
+    let mut guilty = snapshot.report.suspects.iter().filter(|suspect| suspect.verdict == Verdict::Guilty);
+    if let Some(unseen) = guilty.clone().find(|suspect| suspect.unseen_since.is_some()) {
+        return Recovery::Unknown(format!(
+            "callers are well since {}, and nothing tells whether {} goes on at {}",
+            since.clock(),
+            unseen.rule,
+            unseen.subject
+        ));
+    }
+    if let Some(cause) = guilty.find(|suspect| suspect.goes_on()) {
         return Recovery::NotYet(format!(
             "callers are well since {}, but {} still fires on {}",
             since.clock(),

@@ -16,6 +16,12 @@ enum Teller {
     Parts,
 }
 
+/// Whether who tells of the whole tells more than all parts together: by more than what two counts of the same requests
+/// differ by at any moment, so that the teller does not change with each look.
+pub(crate) fn tells_more(whole: f64, parts: f64) -> bool {
+    whole > parts * 1.1
+}
+
 impl Scene<'_> {
     /// The sum of a rate or level over `subject`'s parts that have it; `None` when no part has it fresh.
     pub fn total(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
@@ -38,7 +44,8 @@ impl Scene<'_> {
     /// Who tells most of something that is told of parts and of the whole, and how much.
     fn teller(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<(Teller, Seen)> {
         let parts = self.over_parts(subject, |part| if part == subject { None } else { of(part) });
-        let whole = of(subject).filter(|whole| parts.is_none_or(|parts| whole.value > parts.value));
+        let whole =
+            of(subject).filter(|whole| parts.is_none_or(|parts| tells_more(whole.value, parts.value)));
         whole.map(|whole| (Teller::Whole, whole)).or(parts.map(|parts| (Teller::Parts, parts)))
     }
 

@@ -14,7 +14,7 @@ pub(super) fn of(scene: &Scene<'_>, suffering: Option<&Suffering>, suspects: &[S
     let mut links = vec![Link { subject: symptom.subject.clone(), text: short.clone() }];
     let Some(cause) = suspects.first() else { return links };
     let component = cause.subject.component_of();
-    let stages = suffering.stages_during(scene, cause.since, cause.until);
+    let stages = suffering.stages_during(scene, cause.since, cause.until.or(cause.unseen_since));
     let stage = stages.iter().find(|stage| match &stage.spent_in {
         Some(spent_in) => scene.graph.below(spent_in).contains_key(&component),
         None => component == *service,

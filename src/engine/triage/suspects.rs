@@ -17,9 +17,9 @@ use crate::subject::Subject;
 /// Within this time rules with different holds may fire for one cause.
 const A_STEP: Duration = Duration::from_secs(15);
 
-/// For this long after it began nobody is convicted while something deeper stirs: rules need some seconds to be sure, and
-/// what is nearer to callers is often seen first.
-const SETTLES_WITHIN: Duration = Duration::from_secs(10);
+/// For this long after it began an accusation names what stirs deeper: rules need some seconds to be sure, and what is
+/// nearer to callers is often seen first.
+const SETTLES_WITHIN: Duration = Duration::from_secs(30);
 
 /// For this long callers must have been well beside something for it to be no sufficient cause.
 const BORNE_FOR: Duration = Duration::from_secs(120);
@@ -31,6 +31,11 @@ pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect
         .iter()
         .filter(|finding| finding.rule.nature != Nature::Symptom && finding.counts())
         .collect();
+    let stirring: Vec<&Finding> = scene
+        .findings
+        .iter()
+        .filter(|finding| finding.state == State::Pending && finding.rule.nature == Nature::Mechanism)
+        .collect();
     let mut suspects: Vec<Candidate> = accusing
         .iter()
         .filter(|finding| !is_absorbed(finding, &accusing, sufferings))
@@ -39,7 +44,7 @@ pub(super) fn ranked(scene: &Scene<'_>, sufferings: &[Suffering]) -> Vec<Suspect
                 is_generic: finding.rule.nature != Nature::Mechanism,
                 place: RULES.iter().position(|rule| rule.id == finding.rule.id)?,
                 severity: finding.breach.as_ref()?.severity,
-                suspect: suspect(scene, finding, &accusing, sufferings)?,
+                suspect: suspect(scene, finding, (&accusing, &stirring), sufferings)?,
             })
         })
         .collect();
@@ -131,7 +136,7 @@ fn is_absorbed(finding: &Finding, accusing: &[&Finding], sufferings: &[Suffering
 fn suspect(
     scene: &Scene<'_>,
     finding: &Finding,
-    accusing: &[&Finding],
+    (accusing, stirring): (&[&Finding], &[&Finding]),
     sufferings: &[Suffering],
 ) -> Option<Suspect> {
     let breach = finding.breach.as_ref()?;
@@ -145,11 +150,7 @@ fn suspect(
     let is_open = !breach.rivals.is_empty() || was_borne;
     let most = if is_open { breach.at_most.min(Confidence::Medium) } else { breach.at_most };
     let confidence = confidence(finding, in_reach, share).min(most);
-    let stirs = stirs_below(scene, finding);
-    let convicts = finding.rule.nature == Nature::Mechanism
-        && in_reach
-        && confidence > Confidence::Low
-        && stirs.is_none();
+    let convicts = finding.rule.nature == Nature::Mechanism && in_reach && confidence > Confidence::Low;
     let absorbed: Vec<&&Finding> =
         accusing.iter().filter(|other| absorbs(finding, other, sufferings)).collect();
     let mut evidence = breach.evidence.clone();
@@ -172,7 +173,7 @@ fn suspect(
         sentence.push_str(&format!("; but only {spent} of the slow requests' time is spent there"));
     }
     sentence.extend(apart);
-    if let Some(deeper) = stirs {
+    if let Some(deeper) = stirs_below(scene, finding, stirring) {
         sentence
             .push_str(&format!("; but {} stirs at {}, on which it depends", deeper.rule.id, deeper.subject));
     }
@@ -206,20 +207,16 @@ fn suspect(
 
 /// What may become sure in some seconds of something that a subject depends on, while what is found of the subject itself
 /// is new.
-fn stirs_below<'a>(scene: &'a Scene<'_>, finding: &Finding) -> Option<&'a Finding> {
-    if scene.now.since(finding.since.at) > SETTLES_WITHIN {
+fn stirs_below<'a>(scene: &Scene<'_>, finding: &Finding, stirring: &[&'a Finding]) -> Option<&'a Finding> {
+    let is_new = !finding.since.before && scene.now.since(finding.since.at) <= SETTLES_WITHIN;
+    if stirring.is_empty() || !is_new || finding.rule.nature != Nature::Mechanism {
         return None;
     }
     let component = finding.subject.component_of();
     let below = scene.graph.below(&component);
-    let is_deeper = |other: &&Finding| {
-        let whose = other.subject.component_of();
-        other.state == State::Pending
-            && other.rule.nature == Nature::Mechanism
-            && whose != component
-            && below.contains_key(&whose)
-    };
-    scene.findings.iter().find(is_deeper)
+    let whose = |other: &Finding| other.subject.component_of();
+    let is_deeper = |other: &Finding| whose(other) != component && below.contains_key(&whose(other));
+    stirring.iter().copied().find(|other| is_deeper(other))
 }
 
 /// Whether callers were well beside it for a while: something else must have come on top.

@@ -23,16 +23,19 @@ const IN: f64 = 0.3;
 /// that start: large models take minutes to load.
 const LOADS_FOR: Duration = Duration::from_secs(600);
 
+/// How far back a leaving is looked for.
+const KEPT_FOR: Duration = Duration::from_secs(3_600);
+
 /// The comings and goings of one upstream: an instance, or a pool of them.
 pub(super) struct Course {
     /// Who tells of it, and under which name.
     pub(super) told: Told,
     /// Whether it is a single instance.
     pub(super) is_one: bool,
-    /// When it was first seen.
-    pub(super) seen_from: Moment,
-    /// How many were out then.
+    /// How many were out when the span began.
     pub(super) out_at_first: f64,
+    /// From when on a start is what an absence at that time was for: shortly before it began, where that was seen.
+    pub(super) absent_since: Moment,
     /// When how many left, or, below zero, came back.
     pub(super) steps: Vec<(Moment, f64)>,
 }
@@ -57,7 +60,7 @@ impl Course {
             return self.left().min((self.back() - self.out_at_first).max(0.0));
         }
         let is_restart = |from: Option<Moment>, to: Option<Moment>| {
-            let earliest = from.map_or(self.seen_from - LOADS_FOR, |from| from - slack);
+            let earliest = from.unwrap_or(self.absent_since) - slack;
             starts.iter().any(|start| *start >= earliest && to.is_none_or(|to| *start <= to))
         };
         let (mut moves, mut left) = (0_u32, None);
@@ -101,7 +104,7 @@ pub(super) fn course(
         points.windows(2).map(moved).filter(|(_, gone)| *gone != 0.0).collect()
     };
     let first = points.first().map_or(0.0, |seen| seen.value);
-    let seen_from = points.first().map_or(from, |seen| seen.at);
+    let absent_since = absent_since(scene, sign, &told, (from, first));
     let (out_at_first, steps) = match sign.tells {
         Tells::Out => (first, level(1.0)),
         // Of members that get requests nobody knows how many there should be.
@@ -109,7 +112,18 @@ pub(super) fn course(
         Tells::Leavings => (0.0, leavings(&points, is_one)),
         Tells::Requests => (0.0, absences(&points, usual.unwrap_or_default())),
     };
-    Course { told, is_one, seen_from, out_at_first, steps }
+    Course { told, is_one, out_at_first, absent_since, steps }
+}
+
+/// Since when a level is what it is at a moment, as far as its past is kept; where it never was another, from as long before as
+/// a model may load.
+fn absent_since(scene: &Scene<'_>, sign: &Sign, told: &Told, (from, level): (Moment, f64)) -> Moment {
+    let past = scene.points_since(told, sign.metric, from - KEPT_FOR);
+    let before: Vec<&Seen> = past.iter().filter(|seen| seen.at < from).collect();
+    match before.iter().rposition(|seen| seen.value != level) {
+        Some(other) => before.get(other + 1).map_or(from, |seen| seen.at),
+        None => before.first().map_or(from, |seen| seen.at) - LOADS_FOR,
+    }
 }
 
 /// The leavings behind a rate; of one instance with a return before each but the first, at an unknown moment.
@@ -185,8 +199,8 @@ mod tests {
         let course = Course {
             told: Told { by: "gateway/edge".parse().unwrap(), part: None },
             is_one: true,
-            seen_from: Moment(0),
             out_at_first: 1.0,
+            absent_since: Moment(-600_000),
             steps: vec![(Moment(4_000), -1.0), (Moment(8_000), 1.0)],
         };
         let trips = |started: i64| course.trips(&[Moment(started)], Duration::from_secs(2));
