@@ -31,8 +31,8 @@ pub(super) struct GpuTellers {
     places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
     /// The GPUs by their uuids, where a page tells both.
     names: BTreeMap<RemoteText, Subject>,
-    /// What each said of a number that is compared.
-    said: BTreeMap<(Subject, Metric, Subject), (Moment, f64)>,
+    /// What each tool said of a number of a GPU that is compared.
+    said: BTreeMap<(Subject, Metric), BTreeMap<Subject, (Moment, f64)>>,
 }
 
 /// What counts of a reading once it is known who tells of each GPU.
@@ -83,8 +83,8 @@ impl World {
             if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
                 && COMPARED.iter().any(|(compared, _)| compared == metric)
             {
-                let key = (sample.subject.clone(), *metric, reading.source.clone());
-                gpus.said.insert(key, (reading.at, *value));
+                let said = gpus.said.entry((sample.subject.clone(), *metric)).or_default();
+                said.insert(reading.source.clone(), (reading.at, *value));
             }
             let key = (sample.subject.clone(), sample.metric.clone(), sample.part.clone());
             let place = gpus.places.entry(key).or_insert_with(|| (reading.source.clone(), reading.at));
@@ -97,16 +97,15 @@ impl World {
                 twice.push(index);
             }
         }
-        if twice.is_empty() {
-            return Heard { once: Cow::Borrowed(reading), handed_over };
+        let mut once = Cow::Borrowed(reading);
+        if !twice.is_empty() {
+            let mut index = 0;
+            once.to_mut().samples.retain(|_| {
+                index += 1;
+                twice.binary_search(&(index - 1)).is_err()
+            });
         }
-        let mut once = reading.clone();
-        let mut index = 0;
-        once.samples.retain(|_| {
-            index += 1;
-            twice.binary_search(&(index - 1)).is_err()
-        });
-        Heard { once: Cow::Owned(once), handed_over }
+        Heard { once, handed_over }
     }
 
     /// The tools that ever told of a GPU or a part of it, each with when it last did.
@@ -118,13 +117,9 @@ impl World {
     pub(crate) fn disagreements(&self, gpu: &Subject, fresh_from: Moment) -> Vec<String> {
         let mut words = vec![];
         for (metric, apart) in COMPARED {
-            let said: Vec<(&Subject, f64)> = self
-                .gpus
-                .said
-                .iter()
-                .filter(|((of, about, _), (at, _))| of == gpu && about == metric && *at >= fresh_from)
-                .map(|((.., source), (_, value))| (source, *value))
-                .collect();
+            let by_all = self.gpus.said.get(&(gpu.clone(), *metric));
+            let fresh = by_all.into_iter().flatten().filter(|(_, (at, _))| *at >= fresh_from);
+            let said: Vec<(&Subject, f64)> = fresh.map(|(source, (_, value))| (source, *value)).collect();
             let of = |one: &&(&Subject, f64), other: &&(&Subject, f64)| one.1.total_cmp(&other.1);
             let Some((least, most)) = said.iter().min_by(of).zip(said.iter().max_by(of)) else { continue };
             let is_apart = match metric.row().unit {
@@ -193,10 +188,11 @@ mod tests {
         assert_eq!(name(&mut world), "gpu/h:GPU-1");
         let mut dcgm = told("service/dcgm@a:9400", 0, 0.9, 1.0);
         let gpu = "gpu/host-a:0".parse().unwrap();
-        dcgm.events.push(Event::Gpu(crate::reading::GpuName { uuid: "GPU-1".into(), gpu }));
+        dcgm.events.push(Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu }));
         world.named(&dcgm);
         assert_eq!(name(&mut world), "gpu/host-a:0");
     }
+
     #[test]
     fn a_total_of_one_tool_does_not_follow_that_of_another() {
         use crate::engine::Engine;
