@@ -1,5 +1,6 @@
 //! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
 
+use headwater_engine::gpu_errors::GpuError;
 use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{
     GPU_ALLOCATION_FAILURES, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS, GPU_PCIE_GENERATION,
@@ -14,6 +15,9 @@ use super::reading::course_words;
 use super::row::{Line, parts_of};
 use crate::lines::{Line as Told, Weight};
 use crate::palette::ColorRole;
+
+/// Errors that are told with what the catalogue says, the newest first.
+const MOST_ERRORS: usize = 6;
 
 /// All of it.
 pub(super) fn lines(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
@@ -96,30 +100,21 @@ fn speed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     lines
 }
 
-/// The errors that are told, each with what the catalogue says of it.
+/// The errors that came, each code once with what the catalogue says of it.
 fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
-    let mut codes: Vec<(u32, String)> = vec![];
-    let last = of(line, snapshot, GPU_XID);
-    if let Some(code) = last.filter(|code| *code >= 1.0) {
-        codes.push((code as u32, format!("last logged{}", since(line, snapshot, code))));
-    }
-    for part in parts_of(snapshot, &line.gpu, GPU_XIDS).flatten() {
-        let count = snapshot.present(&line.gpu, GPU_XIDS, Some(part)).map_or(0.0, |seen| seen.value);
-        if let Some(code) = part.as_str().parse().ok().filter(|_| count > 0.0) {
-            codes.push((code, format!("{count:.0} of late")));
-        }
-    }
-    let counts = parts_of(snapshot, &line.gpu, GPU_XIDS).next().is_some();
+    let newest = snapshot.gpu_errors.newest_of(&line.gpu);
+    let is_told = of(line, snapshot, GPU_XID).is_some() || count_of(line, snapshot, None).is_some();
     let mut lines = vec![];
-    if codes.is_empty() {
-        lines.push(if last.is_some() || counts {
+    if newest.is_empty() {
+        lines.push(if is_told {
             Told::new(Weight::Context, "errors", "no XID".to_owned())
         } else {
             unseen("errors", "of errors that the driver logs (XID)")
         });
     }
-    for (code, when) in codes {
+    for error in newest.into_iter().take(MOST_ERRORS) {
         let (label, role) = ("! XID", ColorRole::Suspect);
+        let (code, when) = (error.code, when(error, count_of(line, snapshot, Some(error.code))));
         let text = match xid::by_code(code) {
             Some(row) => format!(
                 "{code} {} ({when}): {}; {}'s doing; {}",
@@ -146,18 +141,23 @@ fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     lines
 }
 
-/// Since when a code stands there, as far as anybody saw.
-fn since(line: &Line, snapshot: &Snapshot, code: f64) -> String {
-    let Some(trace) = snapshot.history.trace(&line.gpu, GPU_XID, None) else { return String::new() };
-    let until_now = trace.newest_first().skip_while(|seen| seen.at > snapshot.at);
-    let first = until_now.take_while(|seen| seen.value == code).last();
-    let oldest = trace.oldest();
-    match first {
-        Some(first) if oldest.is_some_and(|oldest| oldest.at < first.at) => {
-            format!(" at {}", first.at.clock())
-        }
-        _ => " before anybody looked".to_owned(),
-    }
+/// How many errors of a code, or of any, came of late, where anybody counts.
+fn count_of(line: &Line, snapshot: &Snapshot, code: Option<u32>) -> Option<f64> {
+    let counted = parts_of(snapshot, &line.gpu, GPU_XIDS).flatten();
+    let wanted = counted.filter(|part| code.is_none_or(|code| part.as_str() == code.to_string()));
+    let counts = wanted.filter_map(|part| Some(snapshot.present(&line.gpu, GPU_XIDS, Some(part))?.value));
+    counts.reduce(|sum, count| sum + count)
+}
+
+/// When an error came, as far as anybody saw, and how often of late.
+fn when(error: &GpuError, count: Option<f64>) -> String {
+    let date = match (error.is_seen, error.last > error.at) {
+        (false, _) => format!("before anybody looked, at {}", error.at.clock()),
+        (true, false) => format!("at {}", error.at.clock()),
+        (true, true) => format!("from {} to {}", error.at.clock(), error.last.clock()),
+    };
+    let count = count.filter(|count| *count > 0.0);
+    format!("{date}{}", count.map_or(String::new(), |count| format!(", {count:.0} of late")))
 }
 
 fn parts_words(line: &Line, snapshot: &Snapshot, metric: Metric, what: &str, unit: Unit) -> Option<String> {

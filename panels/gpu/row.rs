@@ -146,7 +146,7 @@ fn line(snapshot: &Snapshot, gpu: &Subject) -> Line {
         clock_max: of(GPU_CLOCK_MAX),
         launch: launch(snapshot, gpu),
         waits: Waits::in_force(&snapshot.settings, gpu),
-        xid: of(GPU_XID),
+        xid: newest_error(snapshot, gpu).or_else(|| of(GPU_XID)),
         held: held(snapshot, gpu),
         busy_strip: vec![],
         memory_strip: vec![],
@@ -172,6 +172,11 @@ fn launch(snapshot: &Snapshot, gpu: &Subject) -> Option<(f64, Option<f64>)> {
     let longest = timed.reduce(f64::max)?;
     let declared = snapshot.settings.component(gpu).and_then(|one| one.baselines.get(GPU_LAUNCH.name()));
     Some((longest, declared.copied()))
+}
+
+/// The code of the last error that came, also where nobody tells it any more.
+fn newest_error(snapshot: &Snapshot, gpu: &Subject) -> Option<f64> {
+    snapshot.gpu_errors.newest_of(gpu).first().map(|error| f64::from(error.code))
 }
 
 /// The reason for which a GPU is held down most, of those that cost it something.

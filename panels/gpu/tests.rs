@@ -89,7 +89,7 @@ fn the_page_of_a_gpu_tells_whose_doing_an_error_is_and_who_holds_memory() {
     for words in [
         "18 % busy x launch 47.6 µs x memory 74.3 %",
         "look at the machine or its driver",
-        "79 fallen off the bus (last logged at 14:06:32)",
+        "79 fallen off the bus (at 14:06:32)",
         "take the machine out of service now",
         "of the time by heat",
         "11.9 GB 4711 ranker",

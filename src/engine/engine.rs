@@ -1,5 +1,6 @@
 //! The one owner of all state: inputs go in, a snapshot comes out at every tick.
 
+mod calm;
 mod learning;
 mod watching;
 
@@ -12,7 +13,7 @@ use crate::flow::{self, Flow};
 use crate::graph::Graph;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
-use crate::rules::{self, Limits, Nature, RULES};
+use crate::rules::{self, Limits, RULES};
 use crate::scene::{Looked, Scene};
 use crate::settings::{Baselines, Settings};
 use crate::signal::{Signal, Signals};
@@ -23,9 +24,6 @@ use crate::timeline::{Frame, Timeline};
 use crate::triage;
 use crate::upstream_time::upstream_times;
 use crate::world::World;
-
-/// Findings that ended are kept for this long after the last symptom.
-const KEPT_AFTER_SYMPTOM: Duration = Duration::from_secs(600);
 
 /// Series that nobody tells anything of are looked for this often, and forgotten after this long.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
@@ -220,6 +218,7 @@ impl Engine {
             graph: Arc::clone(&self.graph),
             flows: Arc::clone(&self.flows),
             changes: Arc::clone(self.world.changes()),
+            gpu_errors: self.world.gpu_errors().clone(),
             topologies: frame.topologies,
             sources: frame.sources,
             signals,
@@ -256,25 +255,6 @@ impl Engine {
     fn present_graph(&self) -> Arc<Graph> {
         let graph = Graph::of(&self.settings, &self.world);
         if *self.graph == graph { Arc::clone(&self.graph) } else { Arc::new(graph) }
-    }
-
-    /// Notes calm and symptoms, and lets go of an incident that is over.
-    fn keep_time(&mut self, now: Moment) {
-        if self.findings.calm() {
-            let since = self.calm.filter(|_| self.calm_lasts).map_or(now, |(since, _)| since);
-            self.calm = Some((since, now));
-            self.calm_lasts = true;
-        } else {
-            self.calm_lasts = false;
-            self.disturbed = true;
-        }
-        let suffering = self.findings.iter().any(|finding| {
-            finding.rule.nature == Nature::Symptom && finding.counts() && finding.until().is_none()
-        });
-        self.symptom_seen = suffering.then_some(now).or(self.symptom_seen);
-        if self.symptom_seen.is_none_or(|seen| now.since(seen) > KEPT_AFTER_SYMPTOM) {
-            self.findings.forget_ended(now, KEPT_AFTER_SYMPTOM);
-        }
     }
 
     fn scene<'a>(&'a self, now: Moment, graph: &'a Graph, looked: Looked) -> Scene<'a> {

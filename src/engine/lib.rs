@@ -12,6 +12,7 @@ pub mod filter;
 pub mod findings;
 pub mod flow;
 pub mod freshness;
+pub mod gpu_errors;
 pub mod gpu_memory;
 pub mod graph;
 pub mod histogram;

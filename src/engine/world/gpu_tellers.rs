@@ -35,6 +35,11 @@ pub(super) struct GpuTellers {
     said: BTreeMap<(Subject, Metric), BTreeMap<Subject, (Moment, f64)>>,
 }
 
+/// Whether a number is about a GPU. Asked of every number that comes in: by its first letters, and not by looking its kind up.
+pub(super) fn is_of_gpu(sample: &Sample) -> bool {
+    sample.subject.as_str().starts_with(GPUS)
+}
+
 /// What counts of a reading once it is known who tells of each GPU.
 pub(crate) struct Heard<'a> {
     /// The reading without the numbers of GPUs that another tool tells already.
@@ -67,11 +72,9 @@ impl World {
         named
     }
 
-    /// What counts of a reading; notes who tells of which GPU.
+    /// What counts of a reading; notes who tells of which GPU, and its errors.
     pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Heard<'a> {
         let mut handed_over = vec![];
-        // Asked of every number that comes in: by its first letters, and not by looking its kind up.
-        let is_of_gpu = |sample: &Sample| sample.subject.as_str().starts_with(GPUS);
         if !reading.samples.iter().any(is_of_gpu) {
             return Heard { once: Cow::Borrowed(reading), handed_over };
         }
@@ -105,6 +108,7 @@ impl World {
                 twice.binary_search(&(index - 1)).is_err()
             });
         }
+        self.gpu_errors.note(&once);
         Heard { once, handed_over }
     }
 
