@@ -64,9 +64,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let is_told = last >= fresh_from;
     let states = tellers.iter().filter_map(|(source, at)| Some((scene.world.source(source)?, *at)));
     let states: Vec<(&SourceState, Moment)> = states.collect();
-    let direct = || states.iter().filter(|(state, _)| is_direct(state));
+    let direct = || states.iter().filter(|(state, _)| state.asks_the_driver());
     let refused = direct().find_map(|(state, at)| Some((refusal(state)?, *at)));
     let hung = || direct().find(|(state, _)| silent_for(scene, state) >= patience.as_secs_f64());
+    let is_lost = refused.is_some();
     let trouble = match refused {
         Some((why, at)) => Some((format!("its driver has lost it: {why}"), at)),
         None => hung().map(|(state, at)| {
@@ -77,8 +78,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     if let Some((words, at)) = trouble {
         let breach = breach(scene, gpu, &words, at, limits);
+        // It was lost when it last told anything, and not when somebody noticed or its driver logged more of it.
+        let breach = if is_lost { breach.dated(at) } else { breach };
         let others = tellers.iter().any(|(source, at)| {
-            *at >= fresh_from && scene.world.source(source).is_none_or(|state| !is_direct(state))
+            *at >= fresh_from && scene.world.source(source).is_none_or(|state| !state.asks_the_driver())
         });
         return if others { breach.at_most(Confidence::Low).judged() } else { breach.judged() };
     }
@@ -98,7 +101,7 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             "nobody tells of this slice (MIG) since {}: it was taken away, or its GPU is lost",
             last.clock()
         )),
-        Some((state, at)) if !is_direct(state) && scene.now.since(*at) > REMEMBERED => {
+        Some((state, at)) if !state.asks_the_driver() && scene.now.since(*at) > REMEMBERED => {
             Judgement::Unknown(format!(
                 "{} tells of it no more since {}: it was taken away, or is lost",
                 state.source,
@@ -111,7 +114,11 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
                 state.fault.as_ref().map_or(String::new(), |(_, fault)| format!(" ({})", fault.message));
             let breach = breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at);
             // Whoever asks the driver itself knows; a page may be another exporter's, or of a GPU that was taken away.
-            if is_direct(state) { breach.judged() } else { breach.at_most(Confidence::Medium).judged() }
+            if state.asks_the_driver() {
+                breach.judged()
+            } else {
+                breach.at_most(Confidence::Medium).judged()
+            }
         }
         None => Judgement::Unknown(scene.missing(gpu)),
     }
@@ -131,11 +138,6 @@ fn breach(scene: &Scene<'_>, gpu: &Subject, words: &str, last: Moment, limits: &
             None,
         )],
     )
-}
-
-/// Whether a source asks the driver itself, on this machine: it has no page.
-fn is_direct(state: &SourceState) -> bool {
-    matches!(state.source.kind(), Kind::Gpu | Kind::Host) && state.dialects.is_empty()
 }
 
 /// Whether a subject is a slice of a GPU: they come and go as people set them up.

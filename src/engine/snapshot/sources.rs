@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::reading::{MethodOffer, Target, TargetList};
-use crate::subject::Subject;
+use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
 
@@ -29,6 +29,13 @@ pub struct SourceState {
     pub offers: Vec<MethodOffer>,
     /// Of a discovery: which targets it lists, and which left.
     pub listed: Option<Arc<Listed>>,
+}
+
+impl SourceState {
+    /// Whether it asks the driver of GPUs itself, on this machine: it has no page.
+    pub fn asks_the_driver(&self) -> bool {
+        matches!(self.source.kind(), Kind::Gpu | Kind::Host) && self.dialects.is_empty()
+    }
 }
 
 /// The targets that a discovery lists, and those that left.

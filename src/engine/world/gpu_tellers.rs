@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::World;
-use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, Metric, MetricName, Unit};
+use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, GPU_XID, GPU_XIDS, Metric, MetricName, Unit};
 use crate::quantity::show;
-use crate::reading::{Event, Reading, Sample, Value};
+use crate::reading::{Event, FaultKind, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -38,6 +38,11 @@ pub(super) struct GpuTellers {
 /// Whether a number is about a GPU. Asked of every number that comes in: by its first letters, and not by looking its kind up.
 pub(super) fn is_of_gpu(sample: &Sample) -> bool {
     sample.subject.as_str().starts_with(GPUS)
+}
+
+/// Whether a number is one of the driver's log.
+fn is_logged(sample: &Sample) -> bool {
+    matches!(sample.metric, MetricName::Known(GPU_XID | GPU_XIDS))
 }
 
 /// What counts of a reading once it is known who tells of each GPU.
@@ -79,10 +84,14 @@ impl World {
             return Heard { once: Cow::Borrowed(reading), handed_over };
         }
         let keeps = KEEPS_ITS_PLACE.max(reading.every.unwrap_or_default() * 3);
+        let is_lost = reading.faults.iter().any(|fault| fault.kind == FaultKind::Unreachable);
         let mut twice = vec![];
         for (index, sample) in reading.samples.iter().enumerate().filter(|(_, sample)| is_of_gpu(sample)) {
             let gpus = &mut self.gpus;
-            gpus.by.entry(sample.subject.clone()).or_default().insert(reading.source.clone(), reading.at);
+            // What the driver has logged of a GPU that it has lost is no word of that GPU.
+            if !(is_lost && is_logged(sample)) {
+                gpus.by.entry(sample.subject.clone()).or_default().insert(reading.source.clone(), reading.at);
+            }
             if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
                 && COMPARED.iter().any(|(compared, _)| compared == metric)
             {
@@ -195,6 +204,35 @@ mod tests {
         dcgm.events.push(Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu }));
         world.named(&dcgm);
         assert_eq!(name(&mut world), "gpu/host-a:0");
+    }
+
+    #[test]
+    fn a_lost_gpu_fell_silent_when_it_last_told_anything_whatever_its_driver_logs_of_it() {
+        use crate::engine::Engine;
+        use crate::reading::{Fault, FaultKind, Input};
+
+        let mut engine =
+            Engine::new(crate::settings::Settings::default(), crate::settings::Baselines::default());
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..40 {
+            let mut reading = Reading::new(gpu.clone(), Moment(second * 1_000));
+            reading.sample(&gpu, GPU_XID, Value::Gauge(if second < 7 { 0.0 } else { 79.0 }));
+            if second < 5 {
+                reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.5));
+            } else {
+                let message = "the GPU is lost".into();
+                reading.faults.push(Fault { kind: FaultKind::Unreachable, message });
+            }
+            engine.take(&Input::Reading(reading));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        let suspects = &snapshot.report.suspects;
+        let silent = suspects.iter().find(|suspect| suspect.rule == "gpu-silent").unwrap();
+        assert_eq!(silent.since.at, Moment(4_000));
+        assert!(silent.sentence.contains("last heard of at 00:00:04"), "{}", silent.sentence);
+        let error = suspects.iter().find(|suspect| suspect.rule == "gpu-error").unwrap();
+        assert_eq!(error.since.at, Moment(7_000));
     }
 
     #[test]
