@@ -95,6 +95,7 @@ impl ListPanel for Gpus {
             title::draw("GPUs, a row each", &aside, view.palette, cut(&mut rest, 1), buffer);
         }
         let mut blind = told::blind(view.snapshot);
+        blind.extend(told::left(view.snapshot));
         if rows.is_empty() {
             blind.extend(told::on_processors(view.snapshot));
             blind.push((NOTHING.to_owned(), ColorRole::Unknown));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_engine::metric::*;
-use headwater_engine::reading::{Fault, FaultKind, Input, Reading, Value};
+use headwater_engine::reading::{Event, Fault, FaultKind, Input, Reading, Value};
 use headwater_widgets::Glyphs;
 
 use super::*;
@@ -147,4 +147,25 @@ fn timing_kernels_asks_first_and_a_recording_cannot_be_asked() {
     assert!(text.contains("on gpu/host-a:1?"), "{text}");
     let replay = View { is_replay: true, ..view };
     assert!(matches!(panel.act(Action::TimeKernels, &replay), Outcome::Refused(_)));
+}
+
+#[test]
+fn a_gpu_that_its_exporter_lists_no_more_is_said_to_have_left() {
+    let mut world = World::new();
+    for second in 0..320 {
+        world.run(1);
+        let mut reading = Reading::new(subject("service/dcgm@a:9400"), world.now());
+        reading.events.push(Event::Dialects(vec!["dcgm".into()]));
+        for index in 0..if second < 5 { 2 } else { 1 } {
+            reading.sample(&subject(&format!("gpu/host-a:{index}")), GPU_UTILIZATION, Value::Gauge(0.5));
+        }
+        world.take(&Input::Reading(reading));
+    }
+    world.run(1);
+    let screen = shown(&world.snapshot(), 120, 20);
+    assert!(
+        screen.contains("gpu/host-a:1 has left: service/dcgm@a:9400 tells of it no more since 14:06:05"),
+        "{screen}"
+    );
+    assert!(screen.contains("host-a:0") && !screen.contains("? host-a:1"), "{screen}");
 }

@@ -1,8 +1,11 @@
 //! What is said of a GPU: below the table in a few sentences, on its page in full.
 
+use std::time::Duration;
+
 use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{GPU_PROCESS_MEMORY, Unit};
 use headwater_engine::quantity::{show, times};
+use headwater_engine::snapshot::GpuLeft;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
@@ -15,6 +18,9 @@ use crate::palette::{ColorRole, glyph_of, role_of};
 
 /// Processes that are named on the page of a GPU.
 const PROCESSES: usize = 8;
+
+/// That a GPU left is said for so long.
+const SAID_FOR: Duration = Duration::from_secs(3_600);
 
 /// What help explains.
 pub(super) static WORDS: &[(&str, &str)] = &[
@@ -51,6 +57,24 @@ pub(super) fn blind(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
         }
     }
     told
+}
+
+/// GPUs that left lately, in one sentence.
+pub(super) fn left(snapshot: &Snapshot) -> Option<(String, ColorRole)> {
+    let since = snapshot.at - SAID_FOR;
+    let lately: Vec<&GpuLeft> = snapshot.gpus_left.iter().filter(|left| left.at >= since).collect();
+    let first = lately.first()?;
+    let more = match lately.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let text = format!(
+        "{} has left: {} tells of it no more since {}{more}",
+        first.gpu,
+        first.by,
+        first.last.clock()
+    );
+    Some((text, ColorRole::Faint))
 }
 
 /// The row under the cursor in a few sentences: its verdict, what its numbers say together, its memory, its kernels.

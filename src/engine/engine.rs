@@ -2,6 +2,7 @@
 
 mod calm;
 mod learning;
+mod leaving;
 mod watching;
 
 use std::sync::Arc;
@@ -139,7 +140,7 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
-        self.world.let_silent_nodes_go(now).iter().for_each(|gone| self.store.forget(gone));
+        self.let_go(now);
         let graph = self.present_graph();
         let mut looked = Looked::default();
         let mut states = vec![];
@@ -219,6 +220,7 @@ impl Engine {
             flows: Arc::clone(&self.flows),
             changes: Arc::clone(self.world.changes()),
             gpu_errors: self.world.gpu_errors().clone(),
+            gpus_left: Arc::clone(self.world.gpus_left()),
             topologies: frame.topologies,
             sources: frame.sources,
             signals,

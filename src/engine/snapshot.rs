@@ -25,7 +25,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::timeline::Timeline;
 use crate::upstream_time::UpstreamTime;
-pub use sources::{Listed, SourceState};
+pub use sources::{GpuLeft, Listed, SourceState};
 
 /// Everything that can be shown about one moment; freezing the screen is keeping an old one.
 #[derive(Clone, Debug)]
@@ -50,6 +50,8 @@ pub struct Snapshot {
     pub changes: Arc<[Change]>,
     /// The errors of GPUs, with when they came.
     pub gpu_errors: GpuErrors,
+    /// GPUs that left, the last first.
+    pub gpus_left: Arc<[GpuLeft]>,
     /// The Redis deployments.
     pub topologies: Arc<[Topology]>,
     /// Every source with its age and faults.
@@ -121,6 +123,7 @@ impl Snapshot {
             flows: Arc::default(),
             changes: Arc::default(),
             gpu_errors: GpuErrors::default(),
+            gpus_left: Arc::default(),
             topologies: Arc::default(),
             sources: Arc::default(),
             signals: vec![],
@@ -243,6 +246,7 @@ impl Snapshot {
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),
             gpu_errors: self.gpu_errors.until(frame.at),
+            gpus_left: self.gpus_left.iter().filter(|left| before(left.at)).cloned().collect(),
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
             ..self.clone()
         })

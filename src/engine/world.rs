@@ -6,6 +6,7 @@ mod elsewhere;
 mod exported;
 mod gpu_errors;
 mod gpu_tellers;
+mod gpus_left;
 mod heard;
 mod history;
 mod keyspace;
@@ -24,9 +25,11 @@ pub use consequences::Consequences;
 use exported::Exported;
 use gpu_errors::ErrorsHeard;
 use gpu_tellers::GpuTellers;
+pub(crate) use gpus_left::{GPU_LEAVES_AFTER, looks_fail};
 pub(crate) use heard::{FIRST_FEW, FIRST_LOOKS};
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
+pub(crate) use machine::is_slice;
 pub use machine::machine_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
@@ -36,7 +39,7 @@ use crate::gpu_errors::GpuErrors;
 use crate::metric::{MetricName, OWN_COST};
 use crate::reading::{Call, Change, ClusterView, Event, FaultKind, Reading, Topology};
 use crate::settings::Settings;
-use crate::snapshot::SourceState;
+use crate::snapshot::{GpuLeft, SourceState};
 use crate::subject::Subject;
 use crate::time::Moment;
 
@@ -76,6 +79,8 @@ pub struct World {
     gpus: GpuTellers,
     /// The errors of GPUs, with when they came.
     gpu_errors: ErrorsHeard,
+    /// GPUs that left, the last first.
+    gpus_left: Arc<[GpuLeft]>,
 }
 
 impl World {

@@ -243,6 +243,7 @@ metrics! {
     PROCESS_START "process.start_time" Gauge UnixSeconds Neither "when the process started"
     PROCESS_CPU "process.cpu.time" Counter Ratio High "cores used by the process"
     PROCESS_MEMORY "process.memory.usage" Gauge Bytes High "resident bytes of the process"
+    EXPORTER_FAILURES "exporter.failures" Counter PerSecond High "looks of an exporter at what it tells of that failed"
     SCRAPE_TIME "scrape.duration" Gauge Seconds High "our own time to fetch a metrics page, or for a probe's whole request"
     SCRAPE_BYTES "scrape.bytes" Counter BytesPerSecond Neither "bytes read of metrics pages, unpacked, of answers to probes and of logs"
     LOOP_LAG "observer.loop_lag" Gauge Seconds High "how late Headwater's own loop ran"

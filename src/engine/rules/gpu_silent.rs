@@ -12,13 +12,14 @@ use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
+use crate::world::{GPU_LEAVES_AFTER, is_slice, looks_fail};
 
 pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
     doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
-          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it is unknown, as is a slice \
-          (MIG) at once. Or the driver of this machine \
+          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; a slice (MIG) is \
+          unknown at once, and so is a GPU whose exporter says that its own looks fail. Or the driver of this machine \
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
@@ -43,12 +44,6 @@ pub(super) static RULE: Rule = Rule {
     absorbs: &[],
     judge,
 };
-
-/// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
-const REMEMBERED: Duration = Duration::from_secs(300);
-
-/// What the name of a slice of a GPU has between that of its GPU and its own number.
-const SLICE: &str = "-mig-";
 
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let mut tellers: Vec<(&Subject, Moment)> = scene.world.tellers_of(gpu).collect();
@@ -97,11 +92,18 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         says.is_some_and(|said| said > *at)
     });
     match lost {
+        Some((state, at)) if looks_fail(scene.store, &state.source, scene.now) => {
+            Judgement::Unknown(format!(
+                "{} gives no numbers of it since {}, and says that its own looks fail: what it runs or the driver is in trouble",
+                state.source,
+                at.clock()
+            ))
+        }
         Some(_) if is_slice(gpu) => Judgement::Unknown(format!(
             "nobody tells of this slice (MIG) since {}: it was taken away, or its GPU is lost",
             last.clock()
         )),
-        Some((state, at)) if !state.asks_the_driver() && scene.now.since(*at) > REMEMBERED => {
+        Some((state, at)) if !state.asks_the_driver() && scene.now.since(*at) > GPU_LEAVES_AFTER => {
             Judgement::Unknown(format!(
                 "{} tells of it no more since {}: it was taken away, or is lost",
                 state.source,
@@ -138,11 +140,6 @@ fn breach(scene: &Scene<'_>, gpu: &Subject, words: &str, last: Moment, limits: &
             None,
         )],
     )
-}
-
-/// Whether a subject is a slice of a GPU: they come and go as people set them up.
-fn is_slice(gpu: &Subject) -> bool {
-    gpu.name().contains(SLICE)
 }
 
 /// Why a driver says that it lost a GPU, where it answers at all.

@@ -48,3 +48,16 @@ pub struct Listed {
     /// Those that left and did not come back, with when, the last first.
     pub left: Vec<(Moment, Target)>,
 }
+
+/// A GPU that left: whoever told of it tells of others and no more of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuLeft {
+    /// Which one.
+    pub gpu: Subject,
+    /// When it was taken for gone.
+    pub at: Moment,
+    /// When it was last told of.
+    pub last: Moment,
+    /// Who told of it last.
+    pub by: Subject,
+}

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{World, tells_of_target};
 use crate::metric::{
-    CONTAINER_RESTARTS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU, PROCESS_MEMORY,
-    PROCESS_START, TOLD_OF_THE_WHOLE,
+    CONTAINER_RESTARTS, EXPORTER_FAILURES, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU,
+    PROCESS_MEMORY, PROCESS_START, TOLD_OF_THE_WHOLE,
 };
 use crate::reading::{Event, Reading, Sample};
 use crate::store::Store;
@@ -135,7 +135,7 @@ fn is_of_a_service(sample: &Sample) -> bool {
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
-    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY];
+    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY, EXPORTER_FAILURES];
     tells_of_target(&sample.metric)
         && matches!(sample.metric, MetricName::Known(metric) if !PROCESS.contains(&metric))
 }

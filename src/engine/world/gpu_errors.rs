@@ -106,6 +106,11 @@ impl ErrorsHeard {
             _ => self.dated.stood(&sample.subject, code, reading.at),
         }
     }
+
+    /// Forgets what was told of a GPU that has left; what had come before stays.
+    pub(super) fn forget(&mut self, gpu: &Subject) {
+        self.of.remove(gpu);
+    }
 }
 
 #[cfg(test)]

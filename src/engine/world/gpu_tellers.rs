@@ -40,6 +40,20 @@ pub(super) fn is_of_gpu(sample: &Sample) -> bool {
     sample.subject.as_str().starts_with(GPUS)
 }
 
+impl GpuTellers {
+    /// Every GPU that was ever told of, with when each tool last did.
+    pub(super) fn tellers(&self) -> impl Iterator<Item = (&Subject, &BTreeMap<Subject, Moment>)> {
+        self.by.iter()
+    }
+
+    /// Forgets a GPU that has left; its uuid stays known, because pages say only once whose it is.
+    pub(super) fn forget(&mut self, gpu: &Subject) {
+        self.by.remove(gpu);
+        self.places.retain(|(of, ..), _| of != gpu);
+        self.said.retain(|(of, _), _| of != gpu);
+    }
+}
+
 /// Whether a number is one of the driver's log.
 fn is_logged(sample: &Sample) -> bool {
     matches!(sample.metric, MetricName::Known(GPU_XID | GPU_XIDS))
@@ -85,12 +99,13 @@ impl World {
         }
         let keeps = KEEPS_ITS_PLACE.max(reading.every.unwrap_or_default() * 3);
         let is_lost = reading.faults.iter().any(|fault| fault.kind == FaultKind::Unreachable);
-        let mut twice = vec![];
+        let (mut twice, mut is_new) = (vec![], false);
         for (index, sample) in reading.samples.iter().enumerate().filter(|(_, sample)| is_of_gpu(sample)) {
             let gpus = &mut self.gpus;
             // What the driver has logged of a GPU that it has lost is no word of that GPU.
             if !(is_lost && is_logged(sample)) {
-                gpus.by.entry(sample.subject.clone()).or_default().insert(reading.source.clone(), reading.at);
+                let by = gpus.by.entry(sample.subject.clone()).or_default();
+                is_new |= by.insert(reading.source.clone(), reading.at).is_none();
             }
             if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
                 && COMPARED.iter().any(|(compared, _)| compared == metric)
@@ -108,6 +123,9 @@ impl World {
             } else {
                 twice.push(index);
             }
+        }
+        if is_new {
+            reading.samples.iter().for_each(|sample| self.note_back(&sample.subject));
         }
         let mut once = Cow::Borrowed(reading);
         if !twice.is_empty() {
