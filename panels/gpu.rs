@@ -41,8 +41,8 @@ const WITH_TITLE: u16 = 4;
 const WITH_TOLD: u16 = 7;
 const WITH_CURVES: u16 = 16;
 
-/// Curves with their title.
-const CURVES: u16 = 6;
+/// Curves with their title, and what happened meanwhile.
+const CURVES: u16 = 7;
 
 /// The time that curves show.
 const SPAN: Duration = Duration::from_secs(600);
@@ -174,6 +174,7 @@ fn draw_curves(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         of("temp", GPU_TEMPERATURE, Unit::Celsius, Some(100.0), Bad::High),
     ];
     curves::draw(&format!("{} over time", row.name()), &bins, &rows, view, area, buffer);
+    curves::draw_marks((&bins, rows.len()), &row.gpu, view, area, buffer);
 }
 
 /// Cuts so many rows off the top.

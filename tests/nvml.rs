@@ -156,6 +156,12 @@ async fn every_number_arrives_of_two_gpus() {
             reading.events.iter().any(|event| matches!(event, Event::Targets(_)))
         })
         .await;
+    // Tools that know a GPU by its uuid alone are about the same one.
+    let names = list.events.iter().filter_map(|event| match event {
+        Event::Gpu(name) => Some((name.uuid.as_str(), name.gpu.as_str())),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), [("GPU-stub-0", "gpu/host-a:0"), ("GPU-stub-1", "gpu/host-a:1")]);
     let Some(Event::Targets(list)) = list.events.first() else { panic!("{list:?}") };
     assert_eq!(list.found.as_str(), "NVML 12.570.86.15, driver 570.86.15");
     let places: Vec<(&str, &str)> =

@@ -35,6 +35,7 @@ pub(super) static WORDS: &[(&str, &str)] = &[
     ("full-in", "when memory will be full if it goes on growing as it does: what leaks, or loads"),
     ("held", "how much of the time heat, power or a brake keeps the clocks below what the work asks for"),
     ("xid", "a numbered error of NVIDIA's driver; Enter shows whose doing it is and what to do"),
+    ("x", "such an error on every axis of time"),
     ("kernels", "what our own benchmark timed, against what was saved for this model and driver"),
 ];
 

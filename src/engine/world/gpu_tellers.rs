@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::World;
 use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, GPU_XID, GPU_XIDS, Metric, MetricName, Unit};
 use crate::quantity::show;
-use crate::reading::{Event, FaultKind, Reading, Sample, Value};
+use crate::reading::{Event, FaultKind, GpuName, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -38,6 +38,11 @@ pub(super) struct GpuTellers {
 /// Whether a number is about a GPU. Asked of every number that comes in: by its first letters, and not by looking its kind up.
 pub(super) fn is_of_gpu(sample: &Sample) -> bool {
     sample.subject.as_str().starts_with(GPUS)
+}
+
+/// What may be the uuid in the name of a GPU, `gpu/HOST:UUID`.
+fn uuid_of(gpu: &Subject) -> Option<&str> {
+    gpu.as_str().strip_prefix(GPUS)?.rsplit_once(':').map(|(_, uuid)| uuid)
 }
 
 impl GpuTellers {
@@ -72,8 +77,10 @@ impl World {
     /// uuids by which some tools alone know a GPU.
     pub(super) fn named_by_uuid<'a>(&mut self, reading: Cow<'a, Reading>) -> Cow<'a, Reading> {
         for event in &reading.events {
-            if let Event::Gpu(name) = event {
-                self.gpus.names.insert(name.uuid.clone(), name.gpu.clone());
+            if let Event::Gpu(name) = event
+                && self.gpus.names.insert(name.uuid.clone(), name.gpu.clone()).as_ref() != Some(&name.gpu)
+            {
+                self.forget_other_names(name);
             }
         }
         if self.gpus.names.is_empty() {
@@ -82,13 +89,23 @@ impl World {
         let mut named = reading;
         for index in 0..named.samples.len() {
             let subject = &named.samples[index].subject;
-            let uuid = subject.as_str().strip_prefix(GPUS).and_then(|name| name.rsplit_once(':'));
-            let known = uuid.and_then(|(_, uuid)| self.gpus.names.get(&RemoteText::new(uuid)));
+            let known = uuid_of(subject).and_then(|uuid| self.gpus.names.get(&RemoteText::new(uuid)));
             if let Some(gpu) = known.filter(|gpu| *gpu != subject).cloned() {
                 named.to_mut().samples[index].subject = gpu;
             }
         }
         named
+    }
+
+    /// Forgets a GPU by the names that it had before anybody told the one of its machine: it has not fallen silent under them.
+    fn forget_other_names(&mut self, name: &GpuName) {
+        let known = self.gpus.tellers().map(|(gpu, _)| gpu);
+        let others = known.filter(|gpu| **gpu != name.gpu && uuid_of(gpu) == Some(name.uuid.as_str()));
+        let others: Vec<Subject> = others.cloned().collect();
+        for other in others {
+            self.forget_gpu(&other);
+            self.gone.push(other);
+        }
     }
 
     /// What counts of a reading; notes who tells of which GPU, and its errors.
@@ -222,6 +239,32 @@ mod tests {
         dcgm.events.push(Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu }));
         world.named(&dcgm);
         assert_eq!(name(&mut world), "gpu/host-a:0");
+    }
+
+    #[test]
+    fn a_gpu_whose_machine_names_it_later_is_forgotten_by_its_uuid_and_not_accused_of_silence() {
+        use crate::engine::Engine;
+        use crate::reading::Input;
+
+        let mut engine =
+            Engine::new(crate::settings::Settings::default(), crate::settings::Baselines::default());
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..30 {
+            let mut page = Reading::new("service/triton@h:8002".parse().unwrap(), Moment(second * 1_000));
+            page.sample(&"gpu/h:GPU-1".parse().unwrap(), GPU_UTILIZATION, Value::Gauge(0.5));
+            engine.take(&Input::Reading(page));
+            let mut list = Reading::new("discovery/nvml".parse().unwrap(), Moment(second * 1_000 + 100));
+            list.events.extend(
+                (second == 5).then(|| Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu: gpu.clone() })),
+            );
+            engine.take(&Input::Reading(list));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        let gpus = snapshot.graph.components().filter(|one| one.kind() == crate::subject::Kind::Gpu);
+        assert_eq!(gpus.collect::<Vec<_>>(), [&gpu]);
+        assert!(!snapshot.report.suspects.iter().any(|suspect| suspect.rule == "gpu-silent"));
+        assert!(snapshot.gpus_left.is_empty());
     }
 
     #[test]
