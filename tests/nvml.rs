@@ -178,7 +178,7 @@ async fn every_number_arrives_of_two_gpus() {
         let n = f64::from(index);
         let expected: BTreeMap<String, f64> = [
             ("gpu.utilization".to_owned(), 0.9 + n / 100.0),
-            ("gpu.memory.bandwidth".to_owned(), 0.4 + n / 100.0),
+            ("gpu.memory.busy".to_owned(), 0.4 + n / 100.0),
             ("gpu.memory.used".to_owned(), 12e9 + n),
             ("gpu.memory.max".to_owned(), 85_899_344_920.0),
             ("gpu.temperature".to_owned(), 60.0 + n),

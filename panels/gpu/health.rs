@@ -3,9 +3,10 @@
 use headwater_engine::gpu_errors::GpuError;
 use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{
-    GPU_ALLOCATION_FAILURES, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS, GPU_PCIE_GENERATION,
-    GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS, GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX,
-    GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric, Unit,
+    GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS,
+    GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS,
+    GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric,
+    Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::throttle;
@@ -51,10 +52,18 @@ fn memory(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
         let text = format!("{} allocations fail", show(failed, Unit::PerSecond));
         lines.push(Told::new(Weight::Account, "! memory", text).colored(ColorRole::Suspect));
     }
-    let busy = of(line, snapshot, GPU_MEMORY_BUSY);
-    lines.extend(busy.map(|busy| {
-        Told::new(Weight::Context, "", format!("read or written {} of the time", show(busy, Unit::Ratio)))
-    }));
+    let told = |metric, words: &str| {
+        let share = of(line, snapshot, metric)?;
+        Some(format!("{} {words}", show(share, Unit::Ratio)))
+    };
+    let told = [
+        told(GPU_BANDWIDTH, "of its peak bandwidth in use"),
+        told(GPU_MEMORY_BUSY, "of the time touched at all"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    if !told.is_empty() {
+        lines.push(Told::new(Weight::Context, "", told.join(", ")));
+    }
     lines
 }
 
