@@ -1,7 +1,6 @@
 //! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
 
 use headwater_engine::gpu_errors::GpuError;
-use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{
     GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS,
     GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS,
@@ -43,10 +42,9 @@ fn memory(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
         "{} of {} used; {}",
         show(used, Unit::Bytes),
         show(max, Unit::Bytes),
-        course_words(line.course)
+        course_words(line.course, line.may_load)
     );
-    let grows = matches!(line.course, Course::Grows(_));
-    let role = if grows { ColorRole::Suspect } else { ColorRole::Text };
+    let role = if line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
     let mut lines = vec![Told::new(Weight::Context, "memory", text).text_colored(role)];
     if let Some(failed) = of(line, snapshot, GPU_ALLOCATION_FAILURES).filter(|failed| *failed > 0.0) {
         let text = format!("{} allocations fail", show(failed, Unit::PerSecond));

@@ -11,7 +11,7 @@ use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::health::{self, unseen};
 use super::kernels::{self, Kernel};
-use super::reading::course_words;
+use super::reading::{Launched, course_words};
 use super::row::{Line, parts_of};
 use crate::lines::{Line as Told, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
@@ -85,7 +85,8 @@ pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> 
     let mut told = vec![(verdict, role_of(line.verdict))];
     told.push((format!("{}; it cannot say {}", reading.means(), reading.cannot()), reading.role()));
     if let Course::Grows(_) = line.course {
-        told.push((format!("memory: {}", course_words(line.course)), ColorRole::Suspect));
+        let role = if line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
+        told.push((format!("memory: {}", course_words(line.course, line.may_load)), role));
     }
     if let Some(summary) = kernels::summary(&kernels::of(snapshot, &line.gpu), snapshot) {
         told.push((format!("kernels: {summary}"), ColorRole::Text));
@@ -126,10 +127,10 @@ fn cross_check(line: &Line) -> Vec<Told> {
     let busy = line.busy.map_or("busy ?".to_owned(), |busy| format!("{} busy", show(busy, Unit::Ratio)));
     let launch = match line.launch {
         None => "launch ?".to_owned(),
-        Some((now, Some(usual))) if usual > 0.0 => {
-            format!("launch {}, {} its usual", show(now, Unit::Seconds), times(now / usual))
+        Some(Launched { now_s, usual_s: Some(usual), .. }) if usual > 0.0 => {
+            format!("launch {}, {} its usual", show(now_s, Unit::Seconds), times(now_s / usual))
         }
-        Some((now, _)) => format!("launch {}", show(now, Unit::Seconds)),
+        Some(Launched { now_s, .. }) => format!("launch {}", show(now_s, Unit::Seconds)),
     };
     let memory =
         line.share().map_or("memory ?".to_owned(), |share| format!("memory {}", show(share, Unit::Ratio)));

@@ -12,6 +12,7 @@ use crate::command_time::command_times;
 use crate::findings::Findings;
 use crate::flow::{self, Flow};
 use crate::graph::Graph;
+use crate::launches::Launches;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
 use crate::rules::{self, Limits, RULES};
@@ -46,6 +47,7 @@ pub struct Engine {
     /// Who calls whom, as of the last evaluation.
     graph: Arc<Graph>,
     flows: Arc<[Flow]>,
+    launches: Launches,
     findings: Findings,
     signals: Signals,
     timeline: Timeline,
@@ -74,6 +76,7 @@ impl Engine {
             saved: baselines,
             graph: Arc::default(),
             flows: Arc::default(),
+            launches: Launches::default(),
             findings: Findings::default(),
             acts: Arc::default(),
             began: None,
@@ -174,6 +177,7 @@ impl Engine {
         let searches_wanted = triage::searches_wanted(&scene, &report);
         let present = signals.take(&scene);
         let flows = flow::of(&scene).into();
+        let launches = Launches::new(scene.looked.launches.take());
         self.signals = signals;
         let frame = Frame {
             at: now,
@@ -187,7 +191,7 @@ impl Engine {
         };
         self.timeline.push(frame.clone());
         self.graph = Arc::clone(&graph);
-        self.flows = flows;
+        (self.flows, self.launches) = (flows, launches);
         self.snapshot = Some(Arc::new(self.compose(frame, present)));
     }
 
@@ -218,6 +222,7 @@ impl Engine {
             rules: frame.rules,
             graph: Arc::clone(&self.graph),
             flows: Arc::clone(&self.flows),
+            launches: self.launches.clone(),
             changes: Arc::clone(self.world.changes()),
             gpu_errors: self.world.gpu_errors().clone(),
             gpus_left: Arc::clone(self.world.gpus_left()),

@@ -11,6 +11,7 @@ use crate::flow::Flow;
 use crate::freshness::Rhythms;
 use crate::gpu_errors::GpuErrors;
 use crate::graph::Graph;
+use crate::launches::Launches;
 use crate::metric::{Metric, REDIS_ANSWER_TIME, TOLD_OF_THE_WHOLE};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
@@ -52,6 +53,8 @@ pub struct Snapshot {
     pub gpu_errors: GpuErrors,
     /// GPUs that left, the last first.
     pub gpus_left: Arc<[GpuLeft]>,
+    /// What is usual of launches on GPUs; of a moment that is gone back to, what is known by now.
+    pub launches: Launches,
     /// The Redis deployments.
     pub topologies: Arc<[Topology]>,
     /// Every source with its age and faults.
@@ -124,6 +127,7 @@ impl Snapshot {
             changes: Arc::default(),
             gpu_errors: GpuErrors::default(),
             gpus_left: Arc::default(),
+            launches: Launches::default(),
             topologies: Arc::default(),
             sources: Arc::default(),
             signals: vec![],
