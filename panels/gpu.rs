@@ -6,6 +6,7 @@ mod kernels;
 mod reading;
 mod row;
 mod told;
+mod wall;
 
 use std::time::Duration;
 
@@ -119,6 +120,17 @@ impl ListPanel for Gpus {
         {
             draw_curves(row, view, rest, buffer);
         }
+    }
+
+    fn draw_rows_on_wall(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if rows.is_empty() || area.height < wall::LEAST {
+            return self.draw_rows(rows, view, area, buffer);
+        }
+        let mut rest = area;
+        let blind = told::blind(view.snapshot);
+        let blind_rows = height_of(&blind, view, area.width).min(MOST_BLIND).min(area.height / 4);
+        draw_sentences(&blind, view, cut(&mut rest, blind_rows), buffer);
+        wall::draw(rows, view, rest, buffer);
     }
 
     fn in_words(&self, row: &Line) -> String {
