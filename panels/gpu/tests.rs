@@ -194,6 +194,31 @@ fn a_growth_is_told_as_the_rule_takes_it() {
 }
 
 #[test]
+fn errors_and_changes_stand_below_the_curves_and_a_lost_gpu_says_so() {
+    let mut world = World::new();
+    for second in 0..40_i64 {
+        world.run(1);
+        let gpu = subject("gpu/host-a:0");
+        let mut reading = Reading::new(gpu.clone(), world.now());
+        reading.sample(&gpu, GPU_XID, Value::Gauge(if second < 20 { 0.0 } else { 79.0 }));
+        if second < 20 {
+            reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.7));
+        } else {
+            let message = "this GPU is lost".into();
+            reading.faults.push(Fault { kind: FaultKind::Unreachable, message });
+        }
+        world.take(&Input::Reading(reading));
+    }
+    world.run(1);
+    let snapshot = world.snapshot();
+    let screen = shown(&snapshot, 80, 24);
+    let line =
+        |begin: &str| screen.lines().find(|line| line.starts_with(begin)).unwrap_or_default().to_owned();
+    assert!(line("! host-a:0").contains(" lost "), "{screen}");
+    assert!(line("events").contains("x XID") && line("events").matches('x').count() == 2, "{screen}");
+}
+
+#[test]
 fn of_a_fleet_each_gpu_has_its_own_verdict_also_one_that_nobody_tells_of() {
     let mut world = World::with(|settings| {
         let dark = Component::new(subject("gpu/host-dark:0"));
