@@ -10,7 +10,7 @@ use crate::metric::EXPORTER_FAILURES;
 use crate::settings::Settings;
 use crate::snapshot::GpuLeft;
 use crate::store::Store;
-use crate::subject::{Kind, Subject};
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
@@ -72,7 +72,7 @@ impl World {
         for gpu in &gone {
             self.forget_gpu(gpu);
         }
-        let machines: Vec<Subject> = gone.iter().filter_map(|gpu| self.without_gpus(gpu)).collect();
+        let machines: Vec<Subject> = gone.iter().filter_map(|gpu| self.without_gpus(gpu, now)).collect();
         for machine in &machines {
             self.data.remove(machine);
             self.rhythms.note(machine, None);
@@ -91,15 +91,14 @@ impl World {
         self.rhythms.note(gpu, None);
     }
 
-    /// The machine of a GPU that has none any more and of which nothing but launches was ever told.
-    fn without_gpus(&self, gpu: &Subject) -> Option<Subject> {
+    /// The machine of a GPU that has none any more and of which nobody has told anything since, as one that is known by its
+    /// launches alone.
+    fn without_gpus(&self, gpu: &Subject, now: Moment) -> Option<Subject> {
         let machine = machine_of(gpu)?;
-        let has_gpus = self
-            .data
-            .keys()
-            .any(|other| other.kind() == Kind::Gpu && machine_of(other).as_ref() == Some(&machine));
+        let is_forgotten = self.data.get(&machine).is_some_and(|at| now.since(*at) > GPU_LEAVES_AFTER);
+        let is_its = |other: &Subject| machine_of(other).as_ref() == Some(&machine);
         let is_source = machine.within(&self.sources).next().is_some();
-        (!has_gpus && !is_source && self.data.contains_key(&machine)).then_some(machine)
+        (is_forgotten && !is_source && !self.data.keys().any(is_its)).then_some(machine)
     }
 
     /// Notes that a GPU is told of: one that had left is back.
@@ -114,7 +113,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION};
+    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, HOST_LOAD};
     use crate::reading::{Event, Fault, FaultKind, Input, Reading, Value};
     use crate::settings::Baselines;
     use crate::text::RemoteText;
@@ -200,15 +199,23 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_known_by_its_launches_alone_goes_with_its_last_gpu() {
-        let mut engine = engine();
-        run(&mut engine, 0..310, |second| {
-            let mut page = page(second, &["gpu/host-b:0"]);
-            if second < 5 {
-                page.sample(&subject("gpu/host-a:0"), GPU_LAUNCH, Value::Gauge(1e-6));
-            }
-            vec![page]
-        });
-        assert_eq!(known(&engine), ["gpu/host-b:0"]);
+    fn a_machine_that_is_known_by_its_launches_alone_goes_with_its_last_gpu_and_another_stays() {
+        for (is_told, expected) in
+            [(false, &["gpu/host-b:0"][..]), (true, &["gpu/host-b:0", "host/host-a"][..])]
+        {
+            let mut engine = engine();
+            run(&mut engine, 0..310, |second| {
+                let mut page = page(second, &["gpu/host-b:0"]);
+                if second < 5 {
+                    page.sample(&subject("gpu/host-a:0"), GPU_LAUNCH, Value::Gauge(1e-6));
+                }
+                if is_told {
+                    page.sample(&subject("host/host-a"), HOST_LOAD, Value::Gauge(0.5));
+                }
+                vec![page]
+            });
+            assert_eq!(known(&engine), expected);
+            assert_eq!(engine.store().latest(&subject("host/host-a"), HOST_LOAD, None).is_some(), is_told);
+        }
     }
 }
