@@ -1,13 +1,14 @@
 //! Curves below each other on one time axis, each with its name and its greatest value.
 
-use headwater_engine::Moment;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
+use headwater_engine::{Moment, Subject};
 use headwater_widgets::Sparkline;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use crate::changes::marks;
 use crate::palette::ColorRole;
 use crate::panel::View;
 use crate::time_bins::TimeBins;
@@ -74,4 +75,30 @@ pub(crate) fn draw(
             .style(view.palette.style(ColorRole::Trend))
             .render(place, buffer);
     }
+}
+
+/// Draws what happened meanwhile below so many curves of a GPU, where there is room and anything did: changes, and its errors.
+pub(crate) fn draw_marks(
+    (bins, curves): (&TimeBins, usize),
+    gpu: &Subject,
+    view: &View<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let area = area.intersection(buffer.area);
+    let y = area.y.saturating_add(u16::try_from(curves).unwrap_or(u16::MAX)).saturating_add(1);
+    let seen = || marks::of_gpu(view.snapshot, gpu).filter(|(at, ..)| bins.place(*at).is_some());
+    let has = |wanted: &str| seen().any(|(_, sign, _)| sign == wanted);
+    let told = [(marks::GLYPH, "change"), (marks::ERROR, "XID")].into_iter().filter(|(sign, _)| has(sign));
+    let told: Vec<String> = told.map(|(sign, word)| format!("{sign} {word}")).collect();
+    if y >= area.bottom() || told.is_empty() {
+        return;
+    }
+    let (label, text) = (view.palette.style(ColorRole::Label), view.palette.style(ColorRole::Text));
+    buffer.set_stringn(area.x, y, "events", usize::from(area.width.min(NAME)), label);
+    let x = area.x.saturating_add(NAME).min(area.right());
+    buffer.set_stringn(x, y, told.join(" "), usize::from((area.right() - x).min(PEAK)), text);
+    let width = area.width.saturating_sub(NAME + PEAK);
+    let row = Rect { x: area.right() - width, y, width, height: 1 };
+    marks::put(seen(), |at| bins.place(at), view.palette, row, buffer);
 }

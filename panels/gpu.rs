@@ -6,6 +6,7 @@ mod kernels;
 mod reading;
 mod row;
 mod told;
+mod wall;
 
 use std::time::Duration;
 
@@ -41,8 +42,8 @@ const WITH_TITLE: u16 = 4;
 const WITH_TOLD: u16 = 7;
 const WITH_CURVES: u16 = 16;
 
-/// Curves with their title.
-const CURVES: u16 = 6;
+/// Curves with their title, and what happened meanwhile.
+const CURVES: u16 = 7;
 
 /// The time that curves show.
 const SPAN: Duration = Duration::from_secs(600);
@@ -95,6 +96,7 @@ impl ListPanel for Gpus {
             title::draw("GPUs, a row each", &aside, view.palette, cut(&mut rest, 1), buffer);
         }
         let mut blind = told::blind(view.snapshot);
+        blind.extend(told::left(view.snapshot));
         if rows.is_empty() {
             blind.extend(told::on_processors(view.snapshot));
             blind.push((NOTHING.to_owned(), ColorRole::Unknown));
@@ -118,6 +120,17 @@ impl ListPanel for Gpus {
         {
             draw_curves(row, view, rest, buffer);
         }
+    }
+
+    fn draw_rows_on_wall(&mut self, rows: &mut [Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        if rows.is_empty() || area.height < wall::LEAST {
+            return self.draw_rows(rows, view, area, buffer);
+        }
+        let mut rest = area;
+        let blind = told::blind(view.snapshot);
+        let blind_rows = height_of(&blind, view, area.width).min(MOST_BLIND).min(area.height / 4);
+        draw_sentences(&blind, view, cut(&mut rest, blind_rows), buffer);
+        wall::draw(rows, view, rest, buffer);
     }
 
     fn in_words(&self, row: &Line) -> String {
@@ -173,6 +186,7 @@ fn draw_curves(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         of("temp", GPU_TEMPERATURE, Unit::Celsius, Some(100.0), Bad::High),
     ];
     curves::draw(&format!("{} over time", row.name()), &bins, &rows, view, area, buffer);
+    curves::draw_marks((&bins, rows.len()), &row.gpu, view, area, buffer);
 }
 
 /// Cuts so many rows off the top.

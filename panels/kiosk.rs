@@ -6,7 +6,6 @@
 //! itself stands in big type above either. A clock and the age of the data are always in sight, so that nobody takes an
 //! old picture for the present.
 
-mod big;
 mod face;
 
 use std::time::Duration;
@@ -137,7 +136,7 @@ impl Kiosk {
                 is_replay: shown.status.is_replay(),
                 library: shown.library,
             };
-            self.panels[place].draw(&view, rest, buffer);
+            self.panels[place].draw_on_wall(&view, rest, buffer);
         }
     }
 

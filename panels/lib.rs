@@ -5,6 +5,7 @@
 //! [`panel::Effect`]s; nothing here touches a terminal, a clock or a file.
 
 pub mod action;
+mod big;
 mod big_key_scan;
 mod cases;
 mod changes;

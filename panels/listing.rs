@@ -1,10 +1,9 @@
 //! A table whose rows may open as a page, and what every panel that is one does with keys and views.
 
-use std::sync::Arc;
+mod kept;
 
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::report::Report;
-use headwater_engine::{Moment, Snapshot, Subject};
+use headwater_engine::{Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -12,6 +11,7 @@ use crate::action::Action;
 use crate::page::Page;
 use crate::panel::{Outcome, Panel, View};
 use crate::table::{Column, Row, Table};
+use kept::Kept;
 
 /// A panel that is a list of rows. It says what its rows are and draws them; what lists have in common stands once, in the
 /// [`Panel`] that each of these is.
@@ -39,6 +39,17 @@ pub(crate) trait ListPanel {
 
     /// Draws the rows, or the page of the one that is opened.
     fn draw_rows(&mut self, rows: &mut [Self::Row], view: &View<'_>, area: Rect, buffer: &mut Buffer);
+
+    /// Draws the rows for who stands across the room.
+    fn draw_rows_on_wall(
+        &mut self,
+        rows: &mut [Self::Row],
+        view: &View<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+    ) {
+        self.draw_rows(rows, view, area, buffer);
+    }
 
     /// The row under the cursor, or the one that is opened, in words, for the clipboard.
     fn in_words(&self, row: &Self::Row) -> String;
@@ -111,14 +122,29 @@ fn keep<P: ListPanel>(panel: &mut P, rows: Vec<P::Row>, view: &View<'_>) {
     }
 }
 
+/// Draws the rows of a list for this view in its own way.
+fn draw_by<P: ListPanel>(
+    panel: &mut P,
+    draw: impl Fn(&mut P, &mut [P::Row], &View<'_>, Rect, &mut Buffer),
+    view: &View<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let area = area.intersection(buffer.area);
+    let mut rows = settled(panel, view);
+    if !area.is_empty() {
+        draw(panel, &mut rows, view, area, buffer);
+    }
+    keep(panel, rows, view);
+}
+
 impl<P: ListPanel> Panel for P {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
-        let area = area.intersection(buffer.area);
-        let mut rows = settled(self, view);
-        if !area.is_empty() {
-            self.draw_rows(&mut rows, view, area, buffer);
-        }
-        keep(self, rows, view);
+        draw_by(self, P::draw_rows, view, area, buffer);
+    }
+
+    fn draw_on_wall(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        draw_by(self, P::draw_rows_on_wall, view, area, buffer);
     }
 
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
@@ -176,24 +202,6 @@ impl<P: ListPanel> Panel for P {
 
     fn open(&mut self, subject: &Subject) {
         self.turn_to(subject);
-    }
-}
-
-/// Rows that were made of a snapshot.
-struct Kept<R> {
-    /// The report of the snapshot, which no other evaluation has, and the moment that is shown.
-    report: Arc<Report>,
-    at: Moment,
-    rows: Vec<R>,
-}
-
-impl<R> Kept<R> {
-    fn of(snapshot: &Snapshot, rows: Vec<R>) -> Self {
-        Self { report: Arc::clone(&snapshot.report), at: snapshot.at, rows }
-    }
-
-    fn is_of(&self, snapshot: &Snapshot) -> bool {
-        Arc::ptr_eq(&self.report, &snapshot.report) && self.at == snapshot.at
     }
 }
 

@@ -71,6 +71,12 @@ pub trait Panel {
     /// Draws itself, the most important first; any size will do.
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer);
 
+    /// Draws itself for who stands across the room and has no key to press; as on any other screen unless it has a picture
+    /// for that.
+    fn draw_on_wall(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+        self.draw(view, area, buffer);
+    }
+
     /// Takes an action.
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome;
 

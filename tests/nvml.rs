@@ -156,6 +156,12 @@ async fn every_number_arrives_of_two_gpus() {
             reading.events.iter().any(|event| matches!(event, Event::Targets(_)))
         })
         .await;
+    // Tools that know a GPU by its uuid alone are about the same one.
+    let names = list.events.iter().filter_map(|event| match event {
+        Event::Gpu(name) => Some((name.uuid.as_str(), name.gpu.as_str())),
+        _ => None,
+    });
+    assert_eq!(names.collect::<Vec<_>>(), [("GPU-stub-0", "gpu/host-a:0"), ("GPU-stub-1", "gpu/host-a:1")]);
     let Some(Event::Targets(list)) = list.events.first() else { panic!("{list:?}") };
     assert_eq!(list.found.as_str(), "NVML 12.570.86.15, driver 570.86.15");
     let places: Vec<(&str, &str)> =
@@ -172,7 +178,7 @@ async fn every_number_arrives_of_two_gpus() {
         let n = f64::from(index);
         let expected: BTreeMap<String, f64> = [
             ("gpu.utilization".to_owned(), 0.9 + n / 100.0),
-            ("gpu.memory.bandwidth".to_owned(), 0.4 + n / 100.0),
+            ("gpu.memory.busy".to_owned(), 0.4 + n / 100.0),
             ("gpu.memory.used".to_owned(), 12e9 + n),
             ("gpu.memory.max".to_owned(), 85_899_344_920.0),
             ("gpu.temperature".to_owned(), 60.0 + n),

@@ -1,7 +1,6 @@
 //! The columns of GPUs.
 
 use headwater_engine::filter::{FieldKind, FieldRow};
-use headwater_engine::gpu_memory::{Course, FULL};
 use headwater_engine::metric::Unit;
 use headwater_engine::xid;
 use headwater_widgets::HeatStrip;
@@ -62,19 +61,19 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
         },
     ),
     number("busy", Unit::Ratio, "share of time with a kernel running: not how much it did", 6, 0, |line| {
-        Cell::number(line.busy)
+        let cell = Cell::number(line.busy);
+        if line.is_lost { cell.shown("lost").colored(ColorRole::Suspect) } else { cell }
     }),
     number("memory", Unit::Ratio, "share of its memory in use", 6, 0, |line| {
-        let is_full = line.share().is_some_and(|share| share >= FULL);
-        let grows = matches!(line.course, Course::Grows(_));
-        let role = if is_full || grows { ColorRole::Suspect } else { ColorRole::Text };
+        let role = if line.is_full() || line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
         Cell::number(line.share()).colored(role)
     }),
     number("full-in", Unit::Seconds, "time until its memory is full, where it grows", 8, 1, |line| {
-        Cell::number(line.full_in_s()).colored(ColorRole::Suspect)
+        let cell = Cell::number(line.full_in_s()).colored(ColorRole::Suspect);
+        if line.is_full() { cell.shown("full") } else { cell }
     }),
     number("launch", Unit::Seconds, "time from asking for a kernel to its start", 8, 1, |line| {
-        Cell::number(line.launch.map(|(now, _)| now))
+        Cell::number(line.launch.map(|launch| launch.now_s))
     }),
     text("xid", "the last error that the driver logged, and whom it hits", Width::Cells(5), 2, |line| {
         match line.xid {

@@ -1,10 +1,11 @@
 //! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
 
-use headwater_engine::gpu_memory::Course;
+use headwater_engine::gpu_errors::GpuError;
 use headwater_engine::metric::{
-    GPU_ALLOCATION_FAILURES, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS, GPU_PCIE_GENERATION,
-    GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS, GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX,
-    GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric, Unit,
+    GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS,
+    GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS,
+    GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric,
+    Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::throttle;
@@ -14,6 +15,9 @@ use super::reading::course_words;
 use super::row::{Line, parts_of};
 use crate::lines::{Line as Told, Weight};
 use crate::palette::ColorRole;
+
+/// Errors that are told with what the catalogue says, the newest first.
+const MOST_ERRORS: usize = 6;
 
 /// All of it.
 pub(super) fn lines(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
@@ -38,19 +42,26 @@ fn memory(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
         "{} of {} used; {}",
         show(used, Unit::Bytes),
         show(max, Unit::Bytes),
-        course_words(line.course)
+        course_words(line.course, line.may_load)
     );
-    let grows = matches!(line.course, Course::Grows(_));
-    let role = if grows { ColorRole::Suspect } else { ColorRole::Text };
+    let role = if line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
     let mut lines = vec![Told::new(Weight::Context, "memory", text).text_colored(role)];
     if let Some(failed) = of(line, snapshot, GPU_ALLOCATION_FAILURES).filter(|failed| *failed > 0.0) {
         let text = format!("{} allocations fail", show(failed, Unit::PerSecond));
         lines.push(Told::new(Weight::Account, "! memory", text).colored(ColorRole::Suspect));
     }
-    let busy = of(line, snapshot, GPU_MEMORY_BUSY);
-    lines.extend(busy.map(|busy| {
-        Told::new(Weight::Context, "", format!("read or written {} of the time", show(busy, Unit::Ratio)))
-    }));
+    let told = |metric, words: &str| {
+        let share = of(line, snapshot, metric)?;
+        Some(format!("{} {words}", show(share, Unit::Ratio)))
+    };
+    let told = [
+        told(GPU_BANDWIDTH, "of its peak bandwidth in use"),
+        told(GPU_MEMORY_BUSY, "of the time touched at all"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    if !told.is_empty() {
+        lines.push(Told::new(Weight::Context, "", told.join(", ")));
+    }
     lines
 }
 
@@ -96,30 +107,21 @@ fn speed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     lines
 }
 
-/// The errors that are told, each with what the catalogue says of it.
+/// The errors that came, each code once with what the catalogue says of it.
 fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
-    let mut codes: Vec<(u32, String)> = vec![];
-    let last = of(line, snapshot, GPU_XID);
-    if let Some(code) = last.filter(|code| *code >= 1.0) {
-        codes.push((code as u32, format!("last logged{}", since(line, snapshot, code))));
-    }
-    for part in parts_of(snapshot, &line.gpu, GPU_XIDS).flatten() {
-        let count = snapshot.present(&line.gpu, GPU_XIDS, Some(part)).map_or(0.0, |seen| seen.value);
-        if let Some(code) = part.as_str().parse().ok().filter(|_| count > 0.0) {
-            codes.push((code, format!("{count:.0} of late")));
-        }
-    }
-    let counts = parts_of(snapshot, &line.gpu, GPU_XIDS).next().is_some();
+    let newest = snapshot.gpu_errors.newest_of(&line.gpu);
+    let is_told = of(line, snapshot, GPU_XID).is_some() || count_of(line, snapshot, None).is_some();
     let mut lines = vec![];
-    if codes.is_empty() {
-        lines.push(if last.is_some() || counts {
+    if newest.is_empty() {
+        lines.push(if is_told {
             Told::new(Weight::Context, "errors", "no XID".to_owned())
         } else {
             unseen("errors", "of errors that the driver logs (XID)")
         });
     }
-    for (code, when) in codes {
+    for error in newest.into_iter().take(MOST_ERRORS) {
         let (label, role) = ("! XID", ColorRole::Suspect);
+        let (code, when) = (error.code, when(error, count_of(line, snapshot, Some(error.code))));
         let text = match xid::by_code(code) {
             Some(row) => format!(
                 "{code} {} ({when}): {}; {}'s doing; {}",
@@ -146,18 +148,23 @@ fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     lines
 }
 
-/// Since when a code stands there, as far as anybody saw.
-fn since(line: &Line, snapshot: &Snapshot, code: f64) -> String {
-    let Some(trace) = snapshot.history.trace(&line.gpu, GPU_XID, None) else { return String::new() };
-    let until_now = trace.newest_first().skip_while(|seen| seen.at > snapshot.at);
-    let first = until_now.take_while(|seen| seen.value == code).last();
-    let oldest = trace.oldest();
-    match first {
-        Some(first) if oldest.is_some_and(|oldest| oldest.at < first.at) => {
-            format!(" at {}", first.at.clock())
-        }
-        _ => " before anybody looked".to_owned(),
-    }
+/// How many errors of a code, or of any, came of late, where anybody counts.
+fn count_of(line: &Line, snapshot: &Snapshot, code: Option<u32>) -> Option<f64> {
+    let counted = parts_of(snapshot, &line.gpu, GPU_XIDS).flatten();
+    let wanted = counted.filter(|part| code.is_none_or(|code| part.as_str() == code.to_string()));
+    let counts = wanted.filter_map(|part| Some(snapshot.present(&line.gpu, GPU_XIDS, Some(part))?.value));
+    counts.reduce(|sum, count| sum + count)
+}
+
+/// When an error came, as far as anybody saw, and how often of late.
+fn when(error: &GpuError, count: Option<f64>) -> String {
+    let date = match (error.is_seen, error.last > error.at) {
+        (false, _) => format!("before anybody looked, at {}", error.at.clock()),
+        (true, false) => format!("at {}", error.at.clock()),
+        (true, true) => format!("from {} to {}", error.at.clock(), error.last.clock()),
+    };
+    let count = count.filter(|count| *count > 0.0);
+    format!("{date}{}", count.map_or(String::new(), |count| format!(", {count:.0} of late")))
 }
 
 fn parts_words(line: &Line, snapshot: &Snapshot, metric: Metric, what: &str, unit: Unit) -> Option<String> {

@@ -3,14 +3,15 @@
 //! Utilisation alone says that some kernel ran. Beside how long the host takes to start one, and beside what memory does,
 //! it tells who waits for whom.
 
-use headwater_engine::Subject;
 use headwater_engine::gpu_memory::{Course, FULL};
-use headwater_engine::metric::Unit;
+use headwater_engine::launches::UsualLaunch;
+use headwater_engine::metric::{GPU_LAUNCH, Unit};
 use headwater_engine::quantity::show;
 use headwater_engine::rules::{Limits, by_id};
-use headwater_engine::settings::Settings;
 use headwater_engine::world::machine_of;
+use headwater_engine::{Snapshot, Subject};
 
+use super::row::parts_of;
 use crate::palette::ColorRole;
 
 /// Utilisation from which a GPU is busy.
@@ -19,25 +20,39 @@ const BUSY: f64 = 0.9;
 /// The rule that says when launches are slow, and how little busy a GPU is that waits for work.
 const LAUNCH_STALL: &str = "launch-stall";
 
-/// The limits of that rule as they are in force.
+/// How long launches take on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Waits {
-    /// Multiple of the usual time of a launch from which it is slow.
-    rise: f64,
-    /// The time of a launch that is taken for usual where none is known, in seconds.
-    usual_s: f64,
-    /// Utilisation below which a GPU waits.
-    idle: f64,
+pub(super) struct Launched {
+    /// At present, in seconds.
+    pub(super) now_s: f64,
+    /// The healthy time, in seconds, where anybody knows it.
+    pub(super) usual_s: Option<f64>,
+    /// Whether the rule takes it for slow.
+    pub(super) is_slow: bool,
 }
 
-impl Waits {
-    /// For a GPU: those of its machine, which the rule judges.
-    pub(super) fn in_force(settings: &Settings, gpu: &Subject) -> Option<Self> {
-        let rule = by_id(LAUNCH_STALL)?;
-        let machine = machine_of(gpu);
-        let limits = Limits { rule, settings, subject: machine.as_ref().unwrap_or(gpu) };
-        Some(Self { rise: limits.of("rise"), usual_s: limits.of("usual"), idle: limits.of("idle") })
-    }
+/// The slowest of the launches that are timed on a GPU, beside what is usual there, and whether a GPU that is so busy waits for
+/// work: as the rule takes it, by the limits of its machine as they are in force.
+pub(super) fn launch(snapshot: &Snapshot, gpu: &Subject, busy: Option<f64>) -> (Option<Launched>, bool) {
+    let Some(rule) = by_id(LAUNCH_STALL) else { return (None, false) };
+    let machine = machine_of(gpu);
+    let limits = Limits { rule, settings: &snapshot.settings, subject: machine.as_ref().unwrap_or(gpu) };
+    let timed = parts_of(snapshot, gpu, GPU_LAUNCH).filter_map(|part| {
+        Some((snapshot.present(gpu, GPU_LAUNCH, part)?.value, snapshot.launches.usual(gpu, part)))
+    });
+    let slowness = |(now, usual): &(f64, UsualLaunch)| now / usual.typical_s(&limits);
+    let slowest = timed.max_by(|one, other| slowness(one).total_cmp(&slowness(other)));
+    let launch = slowest.map(|(now_s, usual)| Launched {
+        now_s,
+        usual_s: usual.launch.map(|usual| usual.typical),
+        is_slow: now_s >= usual.slow_from_s(&limits),
+    });
+    // What it was before tells more only where launches are slow: a GPU may be little busy on any day.
+    let usual = match (launch, slowest) {
+        (Some(Launched { is_slow: true, .. }), Some((_, usual))) => usual,
+        _ => UsualLaunch::default(),
+    };
+    (launch, busy.is_some_and(|busy| usual.is_waiting(busy, &limits)))
 }
 
 /// How busy a GPU is.
@@ -158,34 +173,29 @@ static ROWS: &[Row] = &[
 ];
 
 impl Reading {
-    /// Of numbers at one moment.
+    /// Of numbers at one moment: how busy it is and whether it waits, its launches, how full its memory is and whether it
+    /// leaks.
     pub(super) fn of(
-        busy: Option<f64>,
-        launch: Option<(f64, Option<f64>)>,
-        share: Option<f64>,
-        course: Course,
-        waits: Option<Waits>,
+        (busy, is_waiting): (Option<f64>, bool),
+        launch: Option<Launched>,
+        (share, leaks): (Option<f64>, bool),
     ) -> Self {
-        let is_little = |busy: f64| waits.is_some_and(|waits| busy < waits.idle);
-        let is_slow = |now: f64, usual: Option<f64>| {
-            waits.is_some_and(|waits| now >= usual.unwrap_or(waits.usual_s) * waits.rise)
-        };
         let busy = match busy {
             None => Busy::Unseen,
             Some(busy) if busy >= BUSY => Busy::Nearly,
-            Some(busy) if is_little(busy) => Busy::Little,
+            Some(_) if is_waiting => Busy::Little,
             Some(_) => Busy::Between,
         };
         let launch = match launch {
             None => Launch::Unseen,
-            Some((now, usual)) if is_slow(now, usual) => Launch::Slow,
+            Some(Launched { is_slow: true, .. }) => Launch::Slow,
             Some(_) => Launch::Usual,
         };
-        let memory = match (share, course) {
-            (None, _) => Memory::Unseen,
-            (Some(share), _) if share >= FULL => Memory::Full,
-            (Some(_), Course::Grows(_)) => Memory::Grows,
-            (Some(_), _) => Memory::Steady,
+        let memory = match share {
+            None => Memory::Unseen,
+            Some(share) if share >= FULL => Memory::Full,
+            Some(_) if leaks => Memory::Grows,
+            Some(_) => Memory::Steady,
         };
         Self { busy, launch, memory }
     }
@@ -221,68 +231,109 @@ impl Reading {
 }
 
 /// How memory goes on, in words.
-pub(super) fn course_words(course: Course) -> String {
-    match course {
-        Course::TooShort => "? not watched long enough to see whether it grows".to_owned(),
-        Course::Flat => "it does not grow".to_owned(),
-        Course::Grows(growth) => {
-            let ends = match (growth.full_since, growth.full_in_s) {
-                (Some(since), _) => format!("full since {}", since.clock()),
-                (None, Some(seconds)) => format!("full in {}", show(seconds, Unit::Seconds)),
-                (None, None) => "not full within a day".to_owned(),
-            };
-            format!(
-                "it grows by {} since {}: {ends}",
-                show(growth.per_second, Unit::BytesPerSecond),
-                growth.from.at.clock()
-            )
+pub(super) fn course_words(course: Course, may_load: bool) -> String {
+    let growth = match course {
+        Course::TooShort => return "? not watched long enough to see whether it grows".to_owned(),
+        Course::Flat => return "it does not grow".to_owned(),
+        Course::Grows(growth) => growth,
+    };
+    let by = format!("by {}", show(growth.per_second, Unit::BytesPerSecond));
+    let since = growth.from.at.clock();
+    match (growth.full_since, growth.full_in_s) {
+        (Some(full), _) => format!("it grew {by} from {since} on, and is full since {}", full.clock()),
+        _ if may_load => format!("it grows {by} since {since}, as it does while a server loads"),
+        (None, Some(seconds)) => {
+            format!("it grows {by} since {since}: full in {}", show(seconds, Unit::Seconds))
         }
+        (None, None) => format!("it grows {by} since {since}: not full within a day"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headwater_engine::metric::GPU_UTILIZATION;
+    use headwater_engine::reading::{Input, Value};
+    use headwater_engine::settings::Component;
+
     use super::*;
+    use crate::example::{World, subject};
 
-    fn usual() -> Option<Waits> {
-        Waits::in_force(&Settings::default(), &"gpu/host-a:0".parse().unwrap())
-    }
+    const SLOW: Option<Launched> = Some(Launched { now_s: 47.6e-6, usual_s: Some(1.2e-6), is_slow: true });
+    const USUAL: Option<Launched> = Some(Launched { now_s: 1.2e-6, usual_s: Some(1.2e-6), is_slow: false });
 
-    #[test]
-    fn a_launch_is_slow_by_the_limits_of_the_rule_as_they_are_configured() {
-        let mut settings = Settings::default();
-        let machine: Subject = "host/host-a".parse().unwrap();
-        settings.thresholds.insert(LAUNCH_STALL.to_owned(), [("rise".to_owned(), 50.0)].into());
-        let gpu = "gpu/host-a:0".parse().unwrap();
-        assert_eq!(machine_of(&gpu), Some(machine));
-        let waits = Waits::in_force(&settings, &gpu);
-        let launch = Some((47.6e-6, Some(1.2e-6)));
-        let read = |waits| Reading::of(Some(0.18), launch, Some(0.75), Course::Flat, waits).launch;
-        assert_eq!((read(usual()), read(waits)), (Launch::Slow, Launch::Usual));
-    }
-
-    fn read(busy: f64, launch: Option<(f64, Option<f64>)>) -> &'static str {
-        Reading::of(Some(busy), launch, Some(0.75), Course::Flat, usual()).means()
+    fn read(busy: f64, launch: Option<Launched>) -> &'static str {
+        Reading::of((Some(busy), busy < 0.5), launch, (Some(0.75), false)).means()
     }
 
     #[test]
     fn a_gpu_that_waits_is_read_by_how_long_a_launch_takes() {
-        assert!(read(0.18, Some((47.6e-6, Some(1.2e-6)))).contains("look at the machine or its driver"));
-        assert!(read(0.18, Some((47.6e-6, None))).contains("look at the machine or its driver"));
-        assert!(read(0.18, Some((1.2e-6, Some(1.2e-6)))).contains("look at the queue"));
+        assert!(read(0.18, SLOW).contains("look at the machine or its driver"));
+        assert!(read(0.7, SLOW).contains("the machine holds it up"));
+        assert!(read(0.18, USUAL).contains("look at the queue"));
         assert!(read(0.18, None).contains("for work, or for a machine"));
-        assert!(read(0.97, Some((47.6e-6, Some(1.2e-6)))).contains("queue up behind work"));
+        assert!(read(0.97, SLOW).contains("queue up behind work"));
     }
 
     #[test]
     fn every_combination_has_a_reading() {
         for busy in [None, Some(0.1), Some(0.7), Some(0.95)] {
-            for launch in [None, Some((1e-6, None)), Some((1e-3, Some(1e-6)))] {
+            for launch in [None, USUAL, SLOW] {
                 for share in [None, Some(0.5), Some(0.99)] {
-                    let reading = Reading::of(busy, launch, share, Course::Flat, usual());
+                    let is_waiting = busy.is_some_and(|busy| busy < 0.5);
+                    let reading = Reading::of((busy, is_waiting), launch, (share, false));
                     assert!(reading.row().is_some(), "{reading:?}");
                 }
             }
         }
+    }
+
+    /// What is read of a GPU that is 42 % busy, in a world in which that was declared to be its usual.
+    fn read_of(usual_busy: f64, thresholds: &[(&str, f64)]) -> Reading {
+        let gpu = subject("gpu/host-a:0");
+        let mut world = World::with(|settings| {
+            let mut declared = Component::new(gpu.clone());
+            declared.baselines.insert(GPU_LAUNCH.name().to_owned(), 1.2e-6);
+            declared.baselines.insert(GPU_UTILIZATION.name().to_owned(), usual_busy);
+            settings.components.push(declared);
+            let own = thresholds.iter().map(|(name, value)| ((*name).to_owned(), *value));
+            settings.thresholds.insert(LAUNCH_STALL.to_owned(), own.collect());
+        });
+        for _ in 0..5 {
+            let mut reading = headwater_engine::Reading::new(gpu.clone(), world.now());
+            reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.42));
+            reading.sample(&gpu, GPU_LAUNCH, Value::Gauge(47.6e-6));
+            world.take(&Input::Reading(reading));
+            world.run(1);
+        }
+        let snapshot = world.snapshot();
+        let rows = super::super::row::rows(&snapshot);
+        rows.iter().find(|row| row.gpu == gpu).unwrap().reading()
+    }
+
+    #[test]
+    fn what_was_usual_is_what_the_rule_learned_of_calm_times() {
+        let gpu = subject("gpu/host-a:0");
+        let mut world = World::new();
+        for second in 0..45 {
+            let (busy, launch) = if second < 40 { (0.9, 1.2e-6) } else { (0.42, 47.6e-6) };
+            let mut reading = headwater_engine::Reading::new(gpu.clone(), world.now());
+            reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(busy));
+            reading.sample(&gpu, GPU_LAUNCH, Value::Gauge(launch));
+            world.take(&Input::Reading(reading));
+            world.run(1);
+        }
+        let rows = super::super::row::rows(&world.snapshot());
+        let row = rows.iter().find(|row| row.gpu == gpu).unwrap();
+        let usual = row.launch.and_then(|launch| launch.usual_s).unwrap();
+        assert!((usual / 1.2e-6 - 1.0).abs() < 1e-3, "{usual}");
+        assert_eq!((row.reading().busy, row.reading().launch), (Busy::Little, Launch::Slow));
+    }
+
+    #[test]
+    fn a_gpu_waits_by_what_was_usual_and_a_launch_is_slow_by_the_limits_as_they_are_configured() {
+        let seen = |reading: Reading| (reading.busy, reading.launch);
+        assert_eq!(seen(read_of(0.9, &[])), (Busy::Little, Launch::Slow));
+        assert_eq!(seen(read_of(0.42, &[])), (Busy::Between, Launch::Slow));
+        assert_eq!(seen(read_of(0.9, &[("rise", 50.0)])), (Busy::Little, Launch::Usual));
     }
 }

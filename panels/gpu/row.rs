@@ -1,24 +1,36 @@
 //! One GPU, or one that an instance tells of, in a row.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use headwater_engine::gpu_memory::{self, Course};
+use headwater_engine::gpu_memory::{self, Course, FULL};
 use headwater_engine::metric::{
-    GPU_CLOCK, GPU_CLOCK_MAX, GPU_LAUNCH, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE,
-    GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, Metric, Unit,
+    GPU_CLOCK, GPU_CLOCK_MAX, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE, GPU_THROTTLED,
+    GPU_UTILIZATION, GPU_XID, Metric, Unit,
 };
 use headwater_engine::quantity::show;
-use headwater_engine::report::Verdict;
+use headwater_engine::reading::FaultKind;
+use headwater_engine::report::{SubjectVerdict, Verdict};
+use headwater_engine::snapshot::SourceState;
 use headwater_engine::throttle;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
 
-use super::reading::{Reading, Waits};
+use super::reading::{self, Launched, Reading};
 use crate::strip_bins::Bins;
 use crate::table::Row;
 
 /// The cells of a strip, 0 to 1; a gap is a cell without a value.
 type Strip = Vec<Option<f64>>;
+
+/// What is said of each subject.
+type Verdicts<'a> = BTreeMap<&'a Subject, &'a SubjectVerdict>;
+
+/// What is known of GPUs beside their numbers.
+struct Known<'a> {
+    verdicts: Verdicts<'a>,
+    lost: BTreeSet<&'a Subject>,
+}
 
 /// One row.
 pub(super) struct Line {
@@ -26,19 +38,23 @@ pub(super) struct Line {
     pub(super) gpu: Subject,
     pub(super) verdict: Verdict,
     pub(super) reason: String,
+    /// Whether its driver says that it is lost.
+    pub(super) is_lost: bool,
     pub(super) busy: Option<f64>,
     pub(super) used: Option<f64>,
     pub(super) max: Option<f64>,
     pub(super) course: Course,
+    /// Whether what grows may be a server that loads.
+    pub(super) may_load: bool,
     pub(super) temperature: Option<f64>,
     pub(super) power: Option<f64>,
     pub(super) power_max: Option<f64>,
     pub(super) clock: Option<f64>,
     pub(super) clock_max: Option<f64>,
-    /// The longest launch with its healthy value, whoever times it.
-    pub(super) launch: Option<(f64, Option<f64>)>,
-    /// When such a launch is slow.
-    pub(super) waits: Option<Waits>,
+    /// The slowest launch beside its healthy value, whoever times it.
+    pub(super) launch: Option<Launched>,
+    /// Whether it waits for work.
+    pub(super) is_waiting: bool,
     /// The last error that the driver logged; 0 where it logged none.
     pub(super) xid: Option<f64>,
     /// The reason for which it is held down most, with its share of the time.
@@ -62,17 +78,27 @@ impl Line {
         Some(self.used? / self.max.filter(|max| *max > 0.0)?)
     }
 
-    /// Seconds until its memory is full, where it grows.
+    /// Whether its memory is as good as full.
+    pub(super) fn is_full(&self) -> bool {
+        self.share().is_some_and(|share| share >= FULL)
+    }
+
+    /// Whether its memory grows, and not as that of a server that loads.
+    pub(super) fn leaks(&self) -> bool {
+        matches!(self.course, Course::Grows(_)) && !self.may_load
+    }
+
+    /// Seconds until its memory is full, where it grows; a server that loads ends before.
     pub(super) fn full_in_s(&self) -> Option<f64> {
         match self.course {
-            Course::Grows(growth) => growth.full_in_s,
+            Course::Grows(growth) if !self.may_load => growth.full_in_s,
             _ => None,
         }
     }
 
     /// What its numbers say together.
     pub(super) fn reading(&self) -> Reading {
-        Reading::of(self.busy, self.launch, self.share(), self.course, self.waits)
+        Reading::of((self.busy, self.is_waiting), self.launch, (self.share(), self.leaks()))
     }
 
     /// The row in words, for the clipboard.
@@ -82,13 +108,17 @@ impl Line {
             ("memory", self.share(), Unit::Ratio),
             ("temperature", self.temperature, Unit::Celsius),
             ("clock", self.clock, Unit::Hertz),
-            ("launch", self.launch.map(|(now, _)| now), Unit::Seconds),
+            ("launch", self.launch.map(|launch| launch.now_s), Unit::Seconds),
         ];
         let told = numbers
             .into_iter()
             .filter_map(|(name, value, unit)| Some(format!("{name} {}", show(value?, unit))));
         let told: Vec<String> = told.collect();
-        let told = if told.is_empty() { "no number is fresh".to_owned() } else { told.join(", ") };
+        let told = match (self.is_lost, told.is_empty()) {
+            (true, _) => "lost".to_owned(),
+            (false, true) => "no number is fresh".to_owned(),
+            (false, false) => told.join(", "),
+        };
         format!(
             "{} {}: {}; {told}; {}",
             self.id,
@@ -109,11 +139,16 @@ impl Row for Line {
 pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
     let told: Vec<&Subject> =
         snapshot.history.subjects().filter(|subject| subject.kind() == Kind::Gpu).collect();
-    let is_dark = |component: &&Subject| {
-        component.kind() == Kind::Gpu && !told.iter().any(|told| component.contains(told))
-    };
+    // A fleet has a thousand of them: what each is looked up in is put in order once.
+    let bright: BTreeSet<Subject> = told.iter().map(|gpu| gpu.component_of()).collect();
+    let is_dark = |component: &&Subject| component.kind() == Kind::Gpu && !bright.contains(component);
     let dark = snapshot.graph.components().filter(is_dark);
-    let mut rows: Vec<Line> = told.iter().copied().chain(dark).map(|gpu| line(snapshot, gpu)).collect();
+    let known = Known {
+        verdicts: snapshot.report.verdicts.iter().map(|verdict| (&verdict.subject, verdict)).collect(),
+        lost: snapshot.sources.iter().filter(|state| is_lost(state)).map(|state| &state.source).collect(),
+    };
+    let mut rows: Vec<Line> =
+        told.iter().copied().chain(dark).map(|gpu| line(snapshot, &known, gpu)).collect();
     // Whoever is accused first, then the fullest: of a hundred that are alike the one that differs.
     rows.sort_by(|one, other| {
         let share = |line: &Line| Reverse((line.share().unwrap_or(0.0) * 1e6) as u64);
@@ -122,7 +157,13 @@ pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
     rows
 }
 
-fn line(snapshot: &Snapshot, gpu: &Subject) -> Line {
+/// Whether the driver of a GPU says that it is lost.
+fn is_lost(state: &SourceState) -> bool {
+    let is_gone = state.fault.as_ref().is_some_and(|(_, fault)| fault.kind == FaultKind::Unreachable);
+    is_gone && state.source.kind() == Kind::Gpu && state.asks_the_driver()
+}
+
+fn line(snapshot: &Snapshot, known: &Known<'_>, gpu: &Subject) -> Line {
     let of = |metric: Metric| snapshot.present(gpu, metric, None).map(|seen| seen.value);
     let memory = gpu_memory::of(&snapshot.history, gpu, snapshot.at, snapshot.fresh_from(gpu, GPU_MEMORY));
     let trace = snapshot.history.trace(gpu, GPU_MEMORY, None);
@@ -130,23 +171,27 @@ fn line(snapshot: &Snapshot, gpu: &Subject) -> Line {
         (Some((_, max)), Some(trace)) => gpu_memory::course(trace, max, snapshot.at),
         _ => Course::TooShort,
     };
-    let (verdict, reason) = verdict(snapshot, gpu);
+    let busy = of(GPU_UTILIZATION);
+    let (launch, is_waiting) = reading::launch(snapshot, gpu, busy);
+    let (verdict, reason) = verdict(&known.verdicts, gpu);
     Line {
         id: gpu.to_string(),
         verdict,
         reason,
-        busy: of(GPU_UTILIZATION),
+        is_lost: known.lost.contains(gpu),
+        busy,
         used: memory.map(|(used, _)| used.value).or_else(|| of(GPU_MEMORY)),
         max: memory.map(|(_, max)| max),
         course,
+        may_load: matches!(course, Course::Grows(growth) if snapshot.may_load(gpu, &growth)),
         temperature: of(GPU_TEMPERATURE),
         power: of(GPU_POWER),
         power_max: of(GPU_POWER_MAX),
         clock: of(GPU_CLOCK),
         clock_max: of(GPU_CLOCK_MAX),
-        launch: launch(snapshot, gpu),
-        waits: Waits::in_force(&snapshot.settings, gpu),
-        xid: of(GPU_XID),
+        launch,
+        is_waiting,
+        xid: newest_error(snapshot, gpu).or_else(|| of(GPU_XID)),
         held: held(snapshot, gpu),
         busy_strip: vec![],
         memory_strip: vec![],
@@ -165,13 +210,9 @@ pub(super) fn parts_of<'a>(
     snapshot.history.traces(subject).filter(move |(name, ..)| **name == wanted).map(|(_, part, _)| part)
 }
 
-/// The longest of the launches that are timed, with what the rule about them takes for healthy.
-fn launch(snapshot: &Snapshot, gpu: &Subject) -> Option<(f64, Option<f64>)> {
-    let timed = parts_of(snapshot, gpu, GPU_LAUNCH)
-        .filter_map(|part| Some(snapshot.present(gpu, GPU_LAUNCH, part)?.value));
-    let longest = timed.reduce(f64::max)?;
-    let declared = snapshot.settings.component(gpu).and_then(|one| one.baselines.get(GPU_LAUNCH.name()));
-    Some((longest, declared.copied()))
+/// The code of the last error that came, also where nobody tells it any more.
+fn newest_error(snapshot: &Snapshot, gpu: &Subject) -> Option<f64> {
+    snapshot.gpu_errors.newest_of(gpu).first().map(|error| f64::from(error.code))
 }
 
 /// The reason for which a GPU is held down most, of those that cost it something.
@@ -186,9 +227,8 @@ fn held(snapshot: &Snapshot, gpu: &Subject) -> Option<(String, f64)> {
 }
 
 /// The verdict on a GPU: its own, else that of the component that it belongs to.
-fn verdict(snapshot: &Snapshot, gpu: &Subject) -> (Verdict, String) {
-    let of = |subject: &Subject| snapshot.report.verdicts.iter().find(|row| row.subject == *subject);
-    let row = of(gpu).or_else(|| of(&gpu.component_of()));
+fn verdict(verdicts: &Verdicts<'_>, gpu: &Subject) -> (Verdict, String) {
+    let row = verdicts.get(gpu).or_else(|| verdicts.get(&gpu.component_of()));
     row.map_or((Verdict::Unknown, "no rule looks at it yet".to_owned()), |row| {
         (row.verdict, row.reason.clone())
     })

@@ -1,20 +1,26 @@
 //! What is said of a GPU: below the table in a few sentences, on its page in full.
 
+use std::time::Duration;
+
 use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{GPU_PROCESS_MEMORY, Unit};
 use headwater_engine::quantity::{show, times};
+use headwater_engine::snapshot::GpuLeft;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::health::{self, unseen};
 use super::kernels::{self, Kernel};
-use super::reading::course_words;
+use super::reading::{Launched, course_words};
 use super::row::{Line, parts_of};
 use crate::lines::{Line as Told, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
 
 /// Processes that are named on the page of a GPU.
 const PROCESSES: usize = 8;
+
+/// That a GPU left is said for so long.
+const SAID_FOR: Duration = Duration::from_secs(3_600);
 
 /// What help explains.
 pub(super) static WORDS: &[(&str, &str)] = &[
@@ -29,6 +35,7 @@ pub(super) static WORDS: &[(&str, &str)] = &[
     ("full-in", "when memory will be full if it goes on growing as it does: what leaks, or loads"),
     ("held", "how much of the time heat, power or a brake keeps the clocks below what the work asks for"),
     ("xid", "a numbered error of NVIDIA's driver; Enter shows whose doing it is and what to do"),
+    ("x", "such an error on every axis of time"),
     ("kernels", "what our own benchmark timed, against what was saved for this model and driver"),
 ];
 
@@ -53,6 +60,24 @@ pub(super) fn blind(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
     told
 }
 
+/// GPUs that left lately, in one sentence.
+pub(super) fn left(snapshot: &Snapshot) -> Option<(String, ColorRole)> {
+    let since = snapshot.at - SAID_FOR;
+    let lately: Vec<&GpuLeft> = snapshot.gpus_left.iter().filter(|left| left.at >= since).collect();
+    let first = lately.first()?;
+    let more = match lately.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let text = format!(
+        "{} has left: {} tells of it no more since {}{more}",
+        first.gpu,
+        first.by,
+        first.last.clock()
+    );
+    Some((text, ColorRole::Faint))
+}
+
 /// The row under the cursor in a few sentences: its verdict, what its numbers say together, its memory, its kernels.
 pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
     let verdict = format!("{} {}: {}", verdict_word(line.verdict), line.id, line.reason);
@@ -60,7 +85,8 @@ pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> 
     let mut told = vec![(verdict, role_of(line.verdict))];
     told.push((format!("{}; it cannot say {}", reading.means(), reading.cannot()), reading.role()));
     if let Course::Grows(_) = line.course {
-        told.push((format!("memory: {}", course_words(line.course)), ColorRole::Suspect));
+        let role = if line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
+        told.push((format!("memory: {}", course_words(line.course, line.may_load)), role));
     }
     if let Some(summary) = kernels::summary(&kernels::of(snapshot, &line.gpu), snapshot) {
         told.push((format!("kernels: {summary}"), ColorRole::Text));
@@ -101,10 +127,10 @@ fn cross_check(line: &Line) -> Vec<Told> {
     let busy = line.busy.map_or("busy ?".to_owned(), |busy| format!("{} busy", show(busy, Unit::Ratio)));
     let launch = match line.launch {
         None => "launch ?".to_owned(),
-        Some((now, Some(usual))) if usual > 0.0 => {
-            format!("launch {}, {} its usual", show(now, Unit::Seconds), times(now / usual))
+        Some(Launched { now_s, usual_s: Some(usual), .. }) if usual > 0.0 => {
+            format!("launch {}, {} its usual", show(now_s, Unit::Seconds), times(now_s / usual))
         }
-        Some((now, _)) => format!("launch {}", show(now, Unit::Seconds)),
+        Some(Launched { now_s, .. }) => format!("launch {}", show(now_s, Unit::Seconds)),
     };
     let memory =
         line.share().map_or("memory ?".to_owned(), |share| format!("memory {}", show(share, Unit::Ratio)));

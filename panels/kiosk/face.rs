@@ -8,11 +8,9 @@ use headwater_engine::{Moment, Snapshot};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
-use super::big;
+use crate::big::{self, Figure};
 use crate::data_state::{last_data, silence};
 use crate::gauge::{multiple, value};
 use crate::palette::ColorRole;
@@ -126,42 +124,21 @@ fn draw_signals(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
     if signals.is_empty() || area.height < 2 {
         return 0;
     }
-    let width = area.width / signals.len() as u16;
-    let values: Vec<String> = signals.iter().map(|signal| value(signal)).collect();
-    // `no source` and `no data` are no numbers and stay small.
-    let longest = |is_told: &dyn Fn(&Signal) -> bool| {
-        let told = signals.iter().zip(&values).filter(|(signal, _)| is_told(signal));
-        told.map(|(_, value)| value.chars().count()).max()
-    };
-    let room = area.height.saturating_sub(LEAST_PANEL).saturating_sub(1);
-    let size = longest(&|signal| signal.now.is_some())
-        .and_then(|longest| big::size_for(longest, width.saturating_sub(2), room, palette.glyphs));
-    let mut rows = 1;
-    for (place, (signal, value)) in signals.iter().zip(&values).enumerate() {
-        let cell = Rect { x: area.x + width * place as u16, width: width.saturating_sub(1), ..area };
-        let times = multiple(signal);
-        let mut x = put(signal.row.name, palette.style(ColorRole::Label), cell, cell.x, buffer);
-        if !times.is_empty() {
-            x = put(" ", Style::new(), cell, x, buffer);
-            put(&times, palette.style(ColorRole::Guilty), cell, x, buffer);
-        }
-        let role = match (signal.now.is_some(), times.is_empty()) {
-            (false, _) => ColorRole::Unknown,
-            (true, true) => ColorRole::Heading,
-            (true, false) => ColorRole::Guilty,
-        };
-        let size = size.filter(|_| signal.now.is_some());
-        let drawn = big::draw(value, size, palette.style(role), palette.glyphs, take(cell, 1), buffer);
-        rows = rows.max(1 + drawn);
-    }
-    rows
+    let figures: Vec<Figure<'_>> = signals.iter().map(|signal| figure(signal)).collect();
+    let room = area.height.saturating_sub(LEAST_PANEL);
+    let size = big::size_of_figures(&figures, area.width, room, palette.glyphs);
+    big::draw_figures(&figures, size, palette, area, buffer)
 }
 
-/// Writes a text within a cell from `x` on; returns the cell after it.
-fn put(text: &str, style: Style, cell: Rect, x: u16, buffer: &mut Buffer) -> u16 {
-    let room = usize::from(cell.right().saturating_sub(x));
-    if room == 0 || Span::raw(text).width() > room && x > cell.x {
-        return x;
-    }
-    buffer.set_stringn(x, cell.y, text, room, style).0
+/// A signal with how many times its usual value it is.
+fn figure<'a>(signal: &Signal) -> Figure<'a> {
+    let aside = multiple(signal);
+    // `no source` and `no data` are no numbers and stay small.
+    let is_told = signal.now.is_some();
+    let role = match (is_told, aside.is_empty()) {
+        (false, _) => ColorRole::Unknown,
+        (true, true) => ColorRole::Heading,
+        (true, false) => ColorRole::Guilty,
+    };
+    Figure { name: signal.row.name, aside, value: value(signal), role, is_told }
 }

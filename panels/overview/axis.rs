@@ -5,7 +5,7 @@ use std::time::Duration;
 use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use headwater_engine::report::{Conclusion, Note, NoteKind};
-use headwater_engine::{Moment, Snapshot};
+use headwater_engine::{Moment, Snapshot, xid};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -151,6 +151,11 @@ fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, Str
     for change in snapshot.changes.iter().rev() {
         let short: String = change.title.as_str().chars().take(SHORT).collect();
         events.push((change.at, marks::GLYPH, format!(" {short}"), ColorRole::Mark));
+    }
+    for (gpu, error) in snapshot.gpu_errors.seen() {
+        let name = xid::by_code(error.code).map_or(String::new(), |row| format!(" {}", row.name));
+        let text = format!(" XID {}{name} on {}", error.code, gpu.name());
+        events.push((error.at, marks::ERROR, text, ColorRole::Suspect));
     }
     let kept = snapshot.timeline.first().map_or(bins.first, |frame| frame.at).max(bins.first);
     events.push((kept, "", kept.clock(), ColorRole::Faint));

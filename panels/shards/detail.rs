@@ -171,7 +171,7 @@ fn draw_trend(view: &View<'_>, primary: &Line, area: Rect, buffer: &mut Buffer) 
     draw_axis(view, primary, rest, buffer);
 }
 
-/// When the first cell begins, the changes, the marks, and when the last cell ends.
+/// When the first cell begins, the changes and errors, the marks, and when the last cell ends.
 fn draw_axis(view: &View<'_>, line: &Line, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
     if area.is_empty() {
@@ -181,10 +181,8 @@ fn draw_axis(view: &View<'_>, line: &Line, area: Rect, buffer: &mut Buffer) {
     let faint = view.palette.style(ColorRole::Faint);
     let width = usize::from(area.width);
     let acts = view.snapshot.acts.iter().map(|act| act.at);
-    let signs: Vec<usize> = acts
-        .chain(view.snapshot.changes.iter().map(|change| change.at))
-        .filter_map(|at| bins.place(at))
-        .collect();
+    let signs: Vec<usize> =
+        acts.chain(marks::all(view.snapshot).map(|(at, ..)| at)).filter_map(|at| bins.place(at)).collect();
     // A sign over a digit makes another time of it: where one stands, the time gives way.
     let mut put = |x: u16, time: String| {
         let from = usize::from(x - area.x);

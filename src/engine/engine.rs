@@ -1,6 +1,8 @@
 //! The one owner of all state: inputs go in, a snapshot comes out at every tick.
 
+mod calm;
 mod learning;
+mod leaving;
 mod watching;
 
 use std::sync::Arc;
@@ -10,9 +12,10 @@ use crate::command_time::command_times;
 use crate::findings::Findings;
 use crate::flow::{self, Flow};
 use crate::graph::Graph;
+use crate::launches::Launches;
 use crate::reach::all_silent_since;
 use crate::reading::{Input, OperatorAct, Reading};
-use crate::rules::{self, Limits, Nature, RULES};
+use crate::rules::{self, Limits, RULES};
 use crate::scene::{Looked, Scene};
 use crate::settings::{Baselines, Settings};
 use crate::signal::{Signal, Signals};
@@ -23,9 +26,6 @@ use crate::timeline::{Frame, Timeline};
 use crate::triage;
 use crate::upstream_time::upstream_times;
 use crate::world::World;
-
-/// Findings that ended are kept for this long after the last symptom.
-const KEPT_AFTER_SYMPTOM: Duration = Duration::from_secs(600);
 
 /// Series that nobody tells anything of are looked for this often, and forgotten after this long.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
@@ -47,6 +47,7 @@ pub struct Engine {
     /// Who calls whom, as of the last evaluation.
     graph: Arc<Graph>,
     flows: Arc<[Flow]>,
+    launches: Launches,
     findings: Findings,
     signals: Signals,
     timeline: Timeline,
@@ -75,6 +76,7 @@ impl Engine {
             saved: baselines,
             graph: Arc::default(),
             flows: Arc::default(),
+            launches: Launches::default(),
             findings: Findings::default(),
             acts: Arc::default(),
             began: None,
@@ -141,7 +143,7 @@ impl Engine {
             self.swept = Some(now);
             self.store.forget_unseen(now - UNSEEN_FOR);
         }
-        self.world.let_silent_nodes_go(now).iter().for_each(|gone| self.store.forget(gone));
+        self.let_go(now);
         let graph = self.present_graph();
         let mut looked = Looked::default();
         let mut states = vec![];
@@ -176,6 +178,7 @@ impl Engine {
         let searches_wanted = triage::searches_wanted(&scene, &report);
         let present = signals.take(&scene);
         let flows = flow::of(&scene).into();
+        let launches = Launches::new(scene.looked.launches.take());
         self.signals = signals;
         let frame = Frame {
             at: now,
@@ -189,7 +192,7 @@ impl Engine {
         };
         self.timeline.push(frame.clone());
         self.graph = Arc::clone(&graph);
-        self.flows = flows;
+        (self.flows, self.launches) = (flows, launches);
         self.snapshot = Some(Arc::new(self.compose(frame, present)));
     }
 
@@ -220,7 +223,10 @@ impl Engine {
             rules: frame.rules,
             graph: Arc::clone(&self.graph),
             flows: Arc::clone(&self.flows),
+            launches: self.launches.clone(),
             changes: Arc::clone(self.world.changes()),
+            gpu_errors: self.world.gpu_errors().clone(),
+            gpus_left: Arc::clone(self.world.gpus_left()),
             topologies: frame.topologies,
             sources: frame.sources,
             signals,
@@ -257,25 +263,6 @@ impl Engine {
     fn present_graph(&self) -> Arc<Graph> {
         let graph = Graph::of(&self.settings, &self.world);
         if *self.graph == graph { Arc::clone(&self.graph) } else { Arc::new(graph) }
-    }
-
-    /// Notes calm and symptoms, and lets go of an incident that is over.
-    fn keep_time(&mut self, now: Moment) {
-        if self.findings.calm() {
-            let since = self.calm.filter(|_| self.calm_lasts).map_or(now, |(since, _)| since);
-            self.calm = Some((since, now));
-            self.calm_lasts = true;
-        } else {
-            self.calm_lasts = false;
-            self.disturbed = true;
-        }
-        let suffering = self.findings.iter().any(|finding| {
-            finding.rule.nature == Nature::Symptom && finding.counts() && finding.until().is_none()
-        });
-        self.symptom_seen = suffering.then_some(now).or(self.symptom_seen);
-        if self.symptom_seen.is_none_or(|seen| now.since(seen) > KEPT_AFTER_SYMPTOM) {
-            self.findings.forget_ended(now, KEPT_AFTER_SYMPTOM);
-        }
     }
 
     fn scene<'a>(&'a self, now: Moment, graph: &'a Graph, looked: Looked) -> Scene<'a> {

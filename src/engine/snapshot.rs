@@ -1,5 +1,7 @@
 //! One evaluation's outcome: plain data for screens and reports.
 
+mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +9,13 @@ use std::time::Duration;
 use crate::command_time::CommandTime;
 use crate::flow::Flow;
 use crate::freshness::Rhythms;
+use crate::gpu_errors::GpuErrors;
 use crate::graph::Graph;
+use crate::launches::Launches;
 use crate::metric::{Metric, REDIS_ANSWER_TIME, TOLD_OF_THE_WHOLE};
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
-    Change, ClusterView, HotSearch, KeySizes, LargeCommand, MethodOffer, OperatorAct, Scan, SlowCommand,
-    Target, TargetList, Topology,
+    Change, ClusterView, HotSearch, KeySizes, LargeCommand, OperatorAct, Scan, SlowCommand, Topology,
 };
 use crate::report::{Note, Report};
 use crate::rules::{Nature, by_id};
@@ -25,6 +28,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::timeline::Timeline;
 use crate::upstream_time::UpstreamTime;
+pub use sources::{GpuLeft, Listed, SourceState};
 
 /// Everything that can be shown about one moment; freezing the screen is keeping an old one.
 #[derive(Clone, Debug)]
@@ -47,6 +51,12 @@ pub struct Snapshot {
     pub flows: Arc<[Flow]>,
     /// What people changed, oldest first.
     pub changes: Arc<[Change]>,
+    /// The errors of GPUs, with when they came.
+    pub gpu_errors: GpuErrors,
+    /// GPUs that left, the last first.
+    pub gpus_left: Arc<[GpuLeft]>,
+    /// What is usual of launches on GPUs; of a moment that is gone back to, what is known by now.
+    pub launches: Launches,
     /// The Redis deployments.
     pub topologies: Arc<[Topology]>,
     /// Every source with its age and faults.
@@ -117,6 +127,9 @@ impl Snapshot {
             graph: Arc::default(),
             flows: Arc::default(),
             changes: Arc::default(),
+            gpu_errors: GpuErrors::default(),
+            gpus_left: Arc::default(),
+            launches: Launches::default(),
             topologies: Arc::default(),
             sources: Arc::default(),
             signals: vec![],
@@ -243,6 +256,8 @@ impl Snapshot {
             searches_wanted: frame.searches_wanted.to_vec(),
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),
+            gpu_errors: self.gpu_errors.until(frame.at),
+            gpus_left: self.gpus_left.iter().filter(|left| before(left.at)).cloned().collect(),
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
             ..self.clone()
         })
@@ -262,40 +277,6 @@ pub struct RuleState {
     pub detail: Arc<str>,
     /// Whether the last look could not tell: what has `ended` so may go on unseen.
     pub is_blind: bool,
-}
-
-/// A source's state.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourceState {
-    /// Which source.
-    pub source: Subject,
-    /// When it last gave data.
-    pub last_data: Option<Moment>,
-    /// How often it has news, where that is not how often it is asked.
-    pub every: Option<Duration>,
-    /// Since when an answer has been outstanding for too long.
-    pub late_since: Option<Moment>,
-    /// Its present fault, if any.
-    pub fault: Option<(Moment, crate::reading::Fault)>,
-    /// Dialects it speaks.
-    pub dialects: Vec<RemoteText>,
-    /// What it does not offer, with the reason.
-    pub unavailable: Vec<(RemoteText, RemoteText)>,
-    /// Which ways to find out about keys it offers; empty until it was asked.
-    pub offers: Vec<MethodOffer>,
-    /// Of a discovery: which targets it lists, and which left.
-    pub listed: Option<Arc<Listed>>,
-}
-
-/// The targets that a discovery lists, and those that left.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
-    /// The list as it was told last.
-    pub list: TargetList,
-    /// Since when it says this.
-    pub since: Moment,
-    /// Those that left and did not come back, with when, the last first.
-    pub left: Vec<(Moment, Target)>,
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ mod changes;
 mod consequences;
 mod elsewhere;
 mod exported;
+mod gpu_errors;
 mod gpu_tellers;
+mod gpus_left;
 mod heard;
 mod history;
 mod keyspace;
@@ -21,19 +23,23 @@ use std::sync::Arc;
 use changes::Changes;
 pub use consequences::Consequences;
 use exported::{Exported, LastWords};
+use gpu_errors::ErrorsHeard;
 use gpu_tellers::GpuTellers;
+pub(crate) use gpus_left::{GPU_LEAVES_AFTER, looks_fail};
+pub(crate) use heard::{FIRST_FEW, FIRST_LOOKS};
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
+pub(crate) use machine::is_slice;
 pub use machine::machine_of;
-use shapes::host_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;
 
 use crate::freshness::Rhythms;
+use crate::gpu_errors::GpuErrors;
 use crate::metric::{MetricName, OWN_COST};
-use crate::reading::{Call, Change, ClusterView, Event, FaultKind, Reading, Shard, Topology};
+use crate::reading::{Call, Change, ClusterView, Event, FaultKind, Reading, Topology};
 use crate::settings::Settings;
-use crate::snapshot::SourceState;
+use crate::snapshot::{GpuLeft, SourceState};
 use crate::subject::Subject;
 use crate::time::Moment;
 
@@ -73,6 +79,10 @@ pub struct World {
     gone: Vec<Subject>,
     /// Who tells of each GPU.
     gpus: GpuTellers,
+    /// The errors of GPUs, with when they came.
+    gpu_errors: ErrorsHeard,
+    /// GPUs that left, the last first.
+    gpus_left: Arc<[GpuLeft]>,
 }
 
 impl World {
@@ -228,6 +238,11 @@ impl World {
         self.changes.all()
     }
 
+    /// The errors of every GPU, with when they came.
+    pub fn gpu_errors(&self) -> &GpuErrors {
+        self.gpu_errors.dated()
+    }
+
     /// Everything with an address that is known: nodes and instances.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Subject> {
         let nodes =
@@ -243,43 +258,6 @@ impl World {
     /// One source's state.
     pub fn source(&self, source: &Subject) -> Option<&SourceState> {
         self.sources.get(source)
-    }
-
-    /// The Redis deployments that are known.
-    pub fn topologies(&self) -> impl Iterator<Item = &Topology> {
-        self.topologies.values()
-    }
-
-    /// The shape of every deployment, to be held by snapshots.
-    pub fn shapes(&self) -> Arc<[Topology]> {
-        Arc::clone(&self.shapes)
-    }
-
-    /// The shards of a deployment.
-    pub fn shards(&self, cluster: &Subject) -> &[Shard] {
-        self.topologies.get(cluster).map_or(&[], |topology| &topology.shards)
-    }
-
-    /// One shard.
-    pub fn shard(&self, subject: &Subject) -> Option<&Shard> {
-        let shards = self.shards(&subject.component_of());
-        // A shard mostly stands at the place of its number.
-        let guess = subject.shard_index().and_then(|index| shards.get(index));
-        guess
-            .filter(|shard| shard.subject == *subject)
-            .or_else(|| shards.iter().find(|shard| shard.subject == *subject))
-    }
-
-    /// The nodes of a deployment that share this node's host, itself included.
-    pub fn on_its_host(&self, node: &Subject) -> &[Subject] {
-        let hosts = self.hosts.get(&node.component_of());
-        hosts.and_then(|hosts| hosts.get(host_of(node))).map_or(&[], Vec::as_slice)
-    }
-
-    /// The nodes of a deployment by their host.
-    pub fn nodes_by_host(&self, cluster: &Subject) -> &BTreeMap<String, Vec<Subject>> {
-        const NONE: &BTreeMap<String, Vec<Subject>> = &BTreeMap::new();
-        self.hosts.get(cluster).unwrap_or(NONE)
     }
 
     /// What each node of a deployment says of the whole, with when it said so; a node that says nothing any more keeps
@@ -304,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::metric::{REDIS_COMMANDS, REDIS_OUR_COMMANDS};
-    use crate::reading::{Fault, Node, NodeHealth, SlowCommand, Value};
+    use crate::reading::{Fault, Node, NodeHealth, Shard, SlowCommand, Value};
 
     fn node() -> Subject {
         "redis/features#0@10.0.0.1:6379".parse().unwrap()

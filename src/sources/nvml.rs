@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Target, TargetList};
+use headwater_engine::reading::{Event, Fault, FaultKind, GpuName, Reading, Target, TargetList};
 use headwater_engine::{Kind, RemoteText, Subject};
 use tokio::task::JoinHandle;
 
@@ -198,6 +198,13 @@ impl ListSource {
         }
     }
 
+    /// The numbers of the GPUs beside their uuids, by which alone some tools know them.
+    fn names<'a>(&'a self, listed: &'a Listed) -> impl Iterator<Item = GpuName> + 'a {
+        listed.gpus.iter().filter_map(|gpu| {
+            Some(GpuName { uuid: RemoteText::new(gpu.uuid.as_ref()?), gpu: self.spec.gpu(gpu.index) })
+        })
+    }
+
     /// Says what is wrong: a fault, or only that there is nothing where nobody asked for it.
     fn complain(&mut self, trouble: Trouble, reading: &mut Reading) {
         if self.spec.is_expected || self.told.is_some() {
@@ -237,6 +244,7 @@ impl Source for ListSource {
                 let list = self.list(&listed);
                 if self.told.as_ref() != Some(&list) {
                     reading.events.push(Event::Targets(list.clone()));
+                    reading.events.extend(self.names(&listed).map(Event::Gpu));
                     self.told = Some(list);
                 }
                 reading.events.extend(self.lacking.change(left_out(&listed)));

@@ -4,7 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater::recording::Recording;
-use headwater_engine::reading::{Event, Fault, FaultKind, Input, Reading};
+use headwater_engine::metric::{
+    GPU_CLOCK, GPU_CLOCK_MAX, GPU_LAUNCH, GPU_MEMORY, GPU_MEMORY_BUSY, GPU_MEMORY_MAX, GPU_PCIE_GENERATION,
+    GPU_PCIE_GENERATION_MAX, GPU_POWER, GPU_POWER_MAX, GPU_PROCESS_MEMORY, GPU_TEMPERATURE, GPU_THROTTLED,
+    GPU_UTILIZATION, GPU_XID, Metric,
+};
+use headwater_engine::reading::{Event, Fault, FaultKind, Input, Reading, Value};
 use headwater_engine::{Engine, Kind, Moment, Snapshot, Subject};
 
 const HEALTHY: &[u8] = include_bytes!("../../assets/recordings/healthy.hwr");
@@ -31,6 +36,7 @@ pub(super) fn all() -> Vec<State> {
         State { name: "late", snapshot: late() },
         State { name: "unreachable", snapshot: unreachable() },
         State { name: "empty", snapshot: empty() },
+        State { name: "gpus", snapshot: gpus() },
     ]
 }
 
@@ -104,6 +110,70 @@ fn unreachable() -> Arc<Snapshot> {
             other => vec![other],
         }
     })
+}
+
+/// Beside the GPU whose memory leaks a machine with two others: one is held down by heat, the other falls off the bus.
+fn gpus() -> Arc<Snapshot> {
+    let mut began = None;
+    played(GPU_LEAK, |input| {
+        let since = *began.get_or_insert(at(&input));
+        let Input::Tick(at) = input else { return vec![input] };
+        let second = at.since(since).as_secs_f64();
+        let is_lost = at > since + TROUBLE_AFTER;
+        vec![Input::Reading(hot_gpu(at, second)), Input::Reading(lost_gpu(at, is_lost)), input]
+    })
+}
+
+/// What NVIDIA's driver tells of a GPU of this machine.
+fn gpu(index: u32, at: Moment, xid: f64) -> Reading {
+    let gpu: Subject = format!("gpu/host-a:{index}").parse().expect("a subject");
+    let mut reading = Reading::new(gpu.clone(), at);
+    reading.sample(&gpu, GPU_XID, Value::Gauge(xid));
+    reading
+}
+
+fn levels(reading: &mut Reading, levels: &[(Metric, f64)]) {
+    let gpu = reading.source.clone();
+    for (metric, value) in levels {
+        reading.sample(&gpu, *metric, Value::Gauge(*value));
+    }
+}
+
+/// One that gives its full load, hot, for which it is slowed down half of the time.
+fn hot_gpu(at: Moment, second: f64) -> Reading {
+    let mut reading = gpu(0, at, 0.0);
+    let numbers = [
+        (GPU_UTILIZATION, 0.97),
+        (GPU_MEMORY, 71e9),
+        (GPU_MEMORY_MAX, 85.9e9),
+        (GPU_MEMORY_BUSY, 0.62),
+        (GPU_TEMPERATURE, 91.0),
+        (GPU_POWER, 655.0),
+        (GPU_POWER_MAX, 700.0),
+        (GPU_CLOCK, 1.2e9),
+        (GPU_CLOCK_MAX, 1.98e9),
+        (GPU_PCIE_GENERATION, 5.0),
+        (GPU_PCIE_GENERATION_MAX, 5.0),
+        (GPU_LAUNCH, 2.1e-6),
+    ];
+    levels(&mut reading, &numbers);
+    let gpu = reading.source.clone();
+    reading.part(&gpu, GPU_THROTTLED, "hw_thermal_slowdown", Value::Counter(0.5 * second));
+    reading.part(&gpu, GPU_PROCESS_MEMORY, "4711 /opt/bin/server", Value::Gauge(70.2e9));
+    reading
+}
+
+/// One that answers until it is gone; then the driver has nothing of it but what it logged.
+fn lost_gpu(at: Moment, is_lost: bool) -> Reading {
+    let mut reading = gpu(1, at, if is_lost { 79.0 } else { 0.0 });
+    if is_lost {
+        let message = "this GPU is lost: it has fallen off the bus, or cannot be reached any more".into();
+        reading.faults.push(Fault { kind: FaultKind::Unreachable, message });
+    } else {
+        let numbers = [(GPU_UTILIZATION, 0.41), (GPU_MEMORY, 40e9), (GPU_MEMORY_MAX, 85.9e9)];
+        levels(&mut reading, &numbers);
+    }
+    reading
 }
 
 /// Targets are configured and nothing has come from any.

@@ -48,7 +48,8 @@ struct Logged<'a> {
     part: &'a Subject,
     code: u32,
     row: Option<&'static Xid>,
-    seen: Seen,
+    /// When it was last told.
+    last: Moment,
     /// When it was logged; `None` where it was there from the first look on.
     began: Option<Moment>,
 }
@@ -115,7 +116,7 @@ fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Judgemen
     let beside: Vec<String> = others.iter().map(|other| other.code.to_string()).collect();
     let beside = if beside.is_empty() { String::new() } else { format!("; also XID {}", beside.join(", ")) };
     let severity = if worst.hits() == Hits::Gpu { 10.0 } else { 2.0 };
-    let code = Seen { value: f64::from(worst.code), at: worst.seen.at };
+    let code = Seen { value: f64::from(worst.code), at: worst.last };
     let breach = Breach::new(
         format!("{}{}{when}{told}{beside}", worst.words(), at(worst.part)),
         format!("{} XID {}", gpu.name(), worst.code),
@@ -159,53 +160,16 @@ fn quiet(scene: &Scene<'_>, gpu: &Subject, notices: &[Logged<'_>]) -> Judgement 
     }
 }
 
-/// Every error of a part of the last while.
+/// The errors of a part of the last while, each code once.
 fn logged<'a>(scene: &Scene<'_>, part: &'a Subject, lately: Duration) -> Vec<Logged<'a>> {
-    let from = scene.now - lately;
-    let mut found: Vec<Logged<'a>> = last_code(scene, part, from).into_iter().collect();
-    for name in scene.store.parts(part, GPU_XIDS) {
-        let Some(code) = name.as_ref().and_then(|name| name.as_str().parse().ok()) else { continue };
-        if let Some((seen, began)) = rose(scene, part, name.as_ref(), from)
-            && !found.iter().any(|known| known.code == code && known.began.is_some())
-        {
-            found.retain(|known| known.code != code);
-            found.push(Logged { part, code, row: by_code(code), seen, began });
-        }
-    }
-    found
-}
-
-/// The last code that is told, where it came lately or stood there from the first look on: it stays for days.
-fn last_code<'a>(scene: &Scene<'_>, part: &'a Subject, from: Moment) -> Option<Logged<'a>> {
-    let seen = scene.latest(part, GPU_XID).filter(|seen| seen.value >= 1.0)?;
-    let points = scene.store.points(part, GPU_XID, None)?;
-    let oldest_same = points.newest_first().take_while(|point| point.value == seen.value).last()?;
-    let is_first = points.trace().oldest().is_none_or(|oldest| oldest.at == oldest_same.at);
-    let code = seen.value as u32;
-    let began = (!is_first).then_some(oldest_same.at);
-    let is_late = oldest_same.at < from;
-    (!is_late).then(|| Logged { part, code, row: by_code(code), seen, began })
-}
-
-/// When a count within a window last rose, of late.
-fn rose(
-    scene: &Scene<'_>,
-    part: &Subject,
-    code: Option<&RemoteText>,
-    from: Moment,
-) -> Option<(Seen, Option<Moment>)> {
-    let seen = scene.latest_part(part, GPU_XIDS, code).filter(|seen| seen.value > 0.0)?;
-    let points = scene.store.points(part, GPU_XIDS, code)?;
-    let within: Vec<Seen> = points.since(from).collect();
-    let rise = within.windows(2).rfind(|pair| pair[1].value > pair[0].value).map(|pair| pair[1].at);
-    let first = within.first()?;
-    // A code has no series before its first event, on a part that was watched already.
-    let appeared = super::rising::is_seen_to_begin(scene, part, points, first.at).then_some(first.at);
-    match rise.or(appeared) {
-        Some(at) => Some((seen, Some(at))),
-        // There from the first look on.
-        None => {
-            (first.at >= from && scene.now.since(first.at) <= scene.now.since(from)).then_some((seen, None))
-        }
-    }
+    let newest = scene.world.gpu_errors().newest_of(part).into_iter();
+    let late = newest.filter(|error| error.last >= scene.now - lately);
+    late.map(|error| Logged {
+        part,
+        code: error.code,
+        row: by_code(error.code),
+        last: error.last,
+        began: error.is_seen.then_some(error.at),
+    })
+    .collect()
 }

@@ -1,6 +1,6 @@
 //! A GPU has no memory left.
 
-use super::gpus::{asked, at, lines_of_full_memory, parts};
+use super::gpus::{at, lines_of_full_memory, may_load, parts};
 use super::rising::{LATELY, Rise, rise};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::gpu_memory::{Course, FULL, Growth, course};
@@ -77,14 +77,6 @@ impl Used<'_> {
     pub(super) fn course(&self, scene: &Scene<'_>) -> Course {
         let points = scene.store.points(self.part, GPU_MEMORY, None);
         points.map_or(Course::TooShort, |points| course(points.trace(), self.max, scene.now))
-    }
-
-    /// Whether a growth may be a server that loads: it did not stand still before, and nothing is known to have been served
-    /// here from its beginning on.
-    pub(super) fn may_load(&self, scene: &Scene<'_>, gpu: &Subject, growth: &Growth) -> bool {
-        let first_third = growth.from.at + growth.to.at.since(growth.from.at) / 3;
-        let served = || asked(scene, gpu, self.part, (growth.from.at, first_third));
-        !growth.is_no_load && !served().is_some_and(|asked| asked.is_here && asked.rate > 0.0)
     }
 
     /// The numbers that show it.
@@ -184,7 +176,7 @@ fn judge_memory(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, limits: &Limi
         return Judgement::Clear(words);
     }
     match used.course(scene) {
-        Course::Grows(growth) if !used.may_load(scene, gpu, &growth) => {
+        Course::Grows(growth) if !may_load(scene, used.part, &growth) => {
             grew_full(scene, used, &growth, limits)
         }
         _ if tells_failures(scene, gpu) => {

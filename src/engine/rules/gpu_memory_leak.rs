@@ -1,7 +1,7 @@
 //! Something keeps a little of a GPU's memory with every request.
 
 use super::gpu_memory_full::{Used, failures, gravest, memories};
-use super::gpus::{asked, at};
+use super::gpus::{asked, at, may_load};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
 use crate::gpu_memory::{Course, Growth};
 use crate::metric::Unit;
@@ -59,7 +59,7 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
 fn judge_memory(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, limits: &Limits<'_>) -> Judgement {
     let words = used.words();
     match used.course(scene) {
-        Course::Grows(growth) if !used.may_load(scene, gpu, &growth) => {
+        Course::Grows(growth) if !may_load(scene, used.part, &growth) => {
             leaks(scene, gpu, used, &growth, limits)
         }
         Course::Grows(Growth { full_since: Some(_), .. }) => {
@@ -83,9 +83,11 @@ fn leaks(
 ) -> Judgement {
     // While it grew, and not now: when it is full, those who are refused come again.
     let rate = asked(scene, gpu, used.part, (growth.slope_from, growth.to.at));
-    let rate = rate.map(|asked| asked.rate).filter(|rate| *rate > 0.0);
+    let rate = rate.filter(|rate| *rate > 0.0);
     let each = rate.map(|rate| growth.per_second / rate);
     let per_request = each.map_or(String::new(), |bytes| format!(", {} a request", show(bytes, Unit::Bytes)));
+    // What has no room left to grow grew.
+    let (grows, since) = if growth.full_since.is_some() { ("grew", "from") } else { ("grows", "since") };
     let ends = match (growth.full_since, growth.full_in_s) {
         (Some(since), _) => format!("it is full since {}", since.clock()),
         (None, Some(seconds)) => format!("full in {} as it grows now", show(seconds, Unit::Seconds)),
@@ -115,7 +117,7 @@ fn leaks(
     numbers.extend(failures.as_ref().map(|(_, _, number)| number.clone()));
     let breach = Breach::new(
         format!(
-            "memory{} grows by {}/s{per_request} since {} at {}, and none comes back: {}; {ends}{fails}",
+            "memory{} {grows} by {}/s{per_request} {since} {} at {}, and none comes back: {}; {ends}{fails}",
             at(used.part),
             show(growth.per_second, Unit::Bytes),
             show(growth.from.value, Unit::Bytes),
@@ -155,7 +157,7 @@ fn of_full(scene: &Scene<'_>, gpu: &Subject, limit: &str) -> f64 {
 fn asked_more(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, growth: &Growth) -> Option<f64> {
     let (from, to) = (growth.from.at, growth.to.at);
     let third = to.since(from) / 3;
-    let rate = |from, to| asked(scene, gpu, used.part, (from, to)).map(|asked| asked.rate);
+    let rate = |from, to| asked(scene, gpu, used.part, (from, to));
     let (before, now) = (rate(from, from + third)?, rate(to - third, to)?);
     (before > 0.0).then(|| now / before)
 }

@@ -12,13 +12,14 @@ use crate::snapshot::SourceState;
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
+use crate::world::{GPU_LEAVES_AFTER, is_slice, looks_fail};
 
 pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
     doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
-          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it is unknown, as is a slice \
-          (MIG) at once. Or the driver of this machine \
+          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; a slice (MIG) is \
+          unknown at once, and so is a GPU whose exporter says that its own looks fail. Or the driver of this machine \
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
@@ -44,12 +45,6 @@ pub(super) static RULE: Rule = Rule {
     judge,
 };
 
-/// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
-const REMEMBERED: Duration = Duration::from_secs(300);
-
-/// What the name of a slice of a GPU has between that of its GPU and its own number.
-const SLICE: &str = "-mig-";
-
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let mut tellers: Vec<(&Subject, Moment)> = scene.world.tellers_of(gpu).collect();
     tellers.sort_by_key(|(_, at)| *at);
@@ -64,9 +59,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let is_told = last >= fresh_from;
     let states = tellers.iter().filter_map(|(source, at)| Some((scene.world.source(source)?, *at)));
     let states: Vec<(&SourceState, Moment)> = states.collect();
-    let direct = || states.iter().filter(|(state, _)| is_direct(state));
+    let direct = || states.iter().filter(|(state, _)| state.asks_the_driver());
     let refused = direct().find_map(|(state, at)| Some((refusal(state)?, *at)));
     let hung = || direct().find(|(state, _)| silent_for(scene, state) >= patience.as_secs_f64());
+    let is_lost = refused.is_some();
     let trouble = match refused {
         Some((why, at)) => Some((format!("its driver has lost it: {why}"), at)),
         None => hung().map(|(state, at)| {
@@ -77,8 +73,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     if let Some((words, at)) = trouble {
         let breach = breach(scene, gpu, &words, at, limits);
+        // It was lost when it last told anything, and not when somebody noticed or its driver logged more of it.
+        let breach = if is_lost { breach.dated(at) } else { breach };
         let others = tellers.iter().any(|(source, at)| {
-            *at >= fresh_from && scene.world.source(source).is_none_or(|state| !is_direct(state))
+            *at >= fresh_from && scene.world.source(source).is_none_or(|state| !state.asks_the_driver())
         });
         return if others { breach.at_most(Confidence::Low).judged() } else { breach.judged() };
     }
@@ -94,11 +92,18 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         says.is_some_and(|said| said > *at)
     });
     match lost {
+        Some((state, at)) if looks_fail(scene.store, &state.source, scene.now) => {
+            Judgement::Unknown(format!(
+                "{} gives no numbers of it since {}, and says that its own looks fail: what it runs or the driver is in trouble",
+                state.source,
+                at.clock()
+            ))
+        }
         Some(_) if is_slice(gpu) => Judgement::Unknown(format!(
             "nobody tells of this slice (MIG) since {}: it was taken away, or its GPU is lost",
             last.clock()
         )),
-        Some((state, at)) if !is_direct(state) && scene.now.since(*at) > REMEMBERED => {
+        Some((state, at)) if !state.asks_the_driver() && scene.now.since(*at) > GPU_LEAVES_AFTER => {
             Judgement::Unknown(format!(
                 "{} tells of it no more since {}: it was taken away, or is lost",
                 state.source,
@@ -111,7 +116,11 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
                 state.fault.as_ref().map_or(String::new(), |(_, fault)| format!(" ({})", fault.message));
             let breach = breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at);
             // Whoever asks the driver itself knows; a page may be another exporter's, or of a GPU that was taken away.
-            if is_direct(state) { breach.judged() } else { breach.at_most(Confidence::Medium).judged() }
+            if state.asks_the_driver() {
+                breach.judged()
+            } else {
+                breach.at_most(Confidence::Medium).judged()
+            }
         }
         None => Judgement::Unknown(scene.missing(gpu)),
     }
@@ -131,16 +140,6 @@ fn breach(scene: &Scene<'_>, gpu: &Subject, words: &str, last: Moment, limits: &
             None,
         )],
     )
-}
-
-/// Whether a source asks the driver itself, on this machine: it has no page.
-fn is_direct(state: &SourceState) -> bool {
-    matches!(state.source.kind(), Kind::Gpu | Kind::Host) && state.dialects.is_empty()
-}
-
-/// Whether a subject is a slice of a GPU: they come and go as people set them up.
-fn is_slice(gpu: &Subject) -> bool {
-    gpu.name().contains(SLICE)
 }
 
 /// Why a driver says that it lost a GPU, where it answers at all.

@@ -3,6 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use crate::gpu_memory::Growth;
+use crate::gpu_requests::{self, gpus_below, served};
 use crate::metric::{GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
 use crate::scene::{OnMachines, Scene};
 use crate::store::Seen;
@@ -53,26 +55,10 @@ pub(super) fn busy(scene: &Scene<'_>, part: &Subject) -> Option<Seen> {
     scene.mean_over(part, GPU_UTILIZATION, None, BRIEFLY)
 }
 
-/// The services that a GPU works for.
-pub(super) fn served(scene: &Scene<'_>, gpu: &Subject) -> Vec<Subject> {
-    let above = scene.graph.above(gpu);
-    above.into_keys().filter(|caller| caller.kind() == Kind::Service).collect()
-}
-
 /// Requests a second of all services on a GPU, over a span.
 pub(super) fn requests(scene: &Scene<'_>, gpu: &Subject, span: Duration) -> Option<Seen> {
-    let each =
-        served(scene, gpu).into_iter().filter_map(|service| scene.total_over(&service, REQUESTS, span));
+    let each = served(scene.graph, gpu).filter_map(|service| scene.total_over(&service, REQUESTS, span));
     each.reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
-}
-
-/// Requests that a part of a GPU was asked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
-    /// Requests a second.
-    pub(super) rate: f64,
-    /// Whether they came to this very part, and are not its share of what several were asked.
-    pub(super) is_here: bool,
 }
 
 /// Requests a second that a part of a GPU was asked between two moments: those of its own instance, else its even share of
@@ -82,31 +68,33 @@ pub(super) fn asked(
     gpu: &Subject,
     part: &Subject,
     (from, to): (Moment, Moment),
-) -> Option<Asked> {
-    let mean = |by: &Subject| {
-        let points = scene.store.points(by, REQUESTS, None)?;
-        let within = points.since(from).take_while(|seen| seen.at <= to);
-        let (sum, count) = within.fold((0.0, 0.0), |(sum, count), seen| (sum + seen.value, count + 1.0));
-        (count > 0.0).then(|| Seen { value: sum / count, at: to })
-    };
-    let each = served(scene, gpu).into_iter().filter_map(|service| {
+) -> Option<f64> {
+    let mean = |by: &Subject| Some(Seen { value: mean_requests(scene, by, (from, to))?, at: to });
+    let each = served(scene.graph, gpu).filter_map(|service| {
         let instances = scene.world.parts(&service).map(|(instance, _)| instance);
         let mut own = instances.filter(|by| by.address().is_some() && by.address() == part.address());
         if let Some(own) = own.find_map(mean) {
-            return Some(Asked { rate: own.value, is_here: true });
+            return Some(own.value);
         }
         let all = scene.total_by(&service, REQUESTS, mean)?.value;
-        let gpus = gpus_below(scene, &service).max(1);
-        Some(Asked { rate: all / gpus as f64, is_here: gpus == 1 })
+        Some(all / gpus_below(scene.graph, &service, |of| known_parts(scene, of)).max(1) as f64)
     });
-    each.reduce(|sum, one| Asked { rate: sum.rate + one.rate, is_here: sum.is_here || one.is_here })
+    each.reduce(|sum, one| sum + one)
 }
 
-/// How many GPUs work for a service, one for each instance where each has its own.
-fn gpus_below(scene: &Scene<'_>, service: &Subject) -> usize {
-    let below = scene.graph.below(service);
-    let gpus = below.keys().filter(|below| below.kind() == Kind::Gpu);
-    gpus.map(|gpu| parts(scene, gpu).iter().filter(|part| part.address().is_some()).count().max(1)).sum()
+/// Requests a second of whoever it is between two moments.
+fn mean_requests(scene: &Scene<'_>, by: &Subject, (from, to): (Moment, Moment)) -> Option<f64> {
+    scene.store.points(by, REQUESTS, None)?.trace().mean_between(from, to)
+}
+
+fn known_parts(scene: &Scene<'_>, of: &Subject) -> Vec<Subject> {
+    parts(scene, of).into_iter().cloned().collect()
+}
+
+/// Whether the growth of the memory of a part may be a server that loads.
+pub(super) fn may_load(scene: &Scene<'_>, part: &Subject, growth: &Growth) -> bool {
+    let rate = |by: &Subject, from, to| mean_requests(scene, by, (from, to));
+    gpu_requests::may_load(scene.graph, part, growth, |of| known_parts(scene, of), rate)
 }
 
 /// What a total of a part gained lately, with the part where it gained most.
@@ -124,7 +112,7 @@ pub(super) fn risen(
 /// Lines of the logs of services on a GPU that tell of device memory that ran out, where there were any lately.
 pub(super) fn lines_of_full_memory(scene: &Scene<'_>, gpu: &Subject) -> Option<(Subject, Rise)> {
     let pattern = RemoteText::new(MEMORY_FULL_LINES);
-    let told = served(scene, gpu).into_iter().flat_map(|service| scene.told(&service, LOG_MATCHES));
+    let told = served(scene.graph, gpu).flat_map(|service| scene.told(&service, LOG_MATCHES));
     told.filter(|told| told.part.as_ref() == Some(&pattern))
         .filter_map(|told| {
             let risen = rise(scene, &told.by, (LOG_MATCHES, told.part.as_ref()), LATELY)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::gpus::{BRIEFLY, on_machines};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, queue_not_compute};
 use crate::baseline::Baseline;
+use crate::launches::UsualLaunch;
 use crate::metric::{GPU_LAUNCH, GPU_MEMORY, GPU_UTILIZATION, HOST_RUNNABLE, HOST_SWITCHES, Metric, Unit};
 use crate::quantity::{show, times};
 use crate::report::{Confidence, Evidence, Role};
@@ -79,7 +80,7 @@ pub(super) static RULE: Rule = Rule {
 struct Launch {
     gpu: Subject,
     now: Seen,
-    usual: Option<Baseline>,
+    usual: UsualLaunch,
     is_canary: bool,
 }
 
@@ -95,11 +96,15 @@ fn launches(scene: &Scene<'_>, host: &Subject) -> Vec<(Subject, Option<RemoteTex
 fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
     let timed = |(gpu, part): (Subject, Option<RemoteText>)| {
         let now = scene.mean_over(&gpu, GPU_LAUNCH, part.as_ref(), BRIEFLY)?;
-        let usual = scene.baseline(&gpu, GPU_LAUNCH, part.as_ref()).filter(|usual| usual.typical > 0.0);
-        let is_canary = part.is_some_and(|part| part.as_str() == CANARY);
+        let is_canary = part.as_ref().is_some_and(|part| part.as_str() == CANARY);
+        let usual = UsualLaunch {
+            launch: healthy(scene, &gpu, GPU_LAUNCH, part.as_ref()),
+            busy: healthy(scene, &gpu, GPU_UTILIZATION, None),
+        };
+        scene.looked.launches.borrow_mut().insert((gpu.clone(), part), usual);
         Some(Launch { gpu, now, usual, is_canary })
     };
-    let slowness = |launch: &Launch| launch.now.value / usual_of(launch, limits);
+    let slowness = |launch: &Launch| launch.now.value / launch.usual.typical_s(limits);
     let mut all: Vec<Launch> = launches(scene, host).into_iter().filter_map(timed).collect();
     all.sort_by(|one, other| slowness(other).total_cmp(&slowness(one)));
     let judged = all.iter().map(|launch| judge_one(scene, host, launch, limits));
@@ -114,31 +119,22 @@ fn judge(scene: &Scene<'_>, host: &Subject, limits: &Limits<'_>) -> Judgement {
     worst.unwrap_or_else(|| Judgement::Unknown(format!("how long a launch takes: {}", scene.missing(host))))
 }
 
-/// The healthy time of a launch, in seconds.
-fn usual_of(launch: &Launch, limits: &Limits<'_>) -> f64 {
-    launch.usual.map_or(limits.of("usual"), |usual| usual.typical)
-}
-
 fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits<'_>) -> Judgement {
     let shown = format!("a launch takes {} on {}", show(launch.now.value, Unit::Seconds), launch.gpu);
-    let limit = usual_of(launch, limits) * limits.of("rise");
+    let limit = launch.usual.slow_from_s(limits);
     if launch.now.value < limit {
         return Judgement::Clear(shown);
     }
     let Some(busy) = scene.mean_over(&launch.gpu, GPU_UTILIZATION, None, BRIEFLY) else {
         return Judgement::Unknown(format!("{shown}, and nothing tells how busy it is"));
     };
-    let usually = healthy(scene, &launch.gpu, GPU_UTILIZATION);
-    let is_idle = match &usually {
-        Some(before) => busy.value <= before.typical * (1.0 - limits.of("fall")),
-        None => busy.value < limits.of("idle"),
-    };
+    let usually = launch.usual.busy;
     let is_busy = format!("{} busy", show(busy.value, Unit::Ratio));
-    if !is_idle {
+    if !launch.usual.is_waiting(busy.value, limits) {
         return Judgement::Clear(format!("{shown}, but the GPU is {is_busy}: it has work enough"));
     }
     let memory = scene.latest(&launch.gpu, GPU_MEMORY);
-    let held = memory.zip(healthy(scene, &launch.gpu, GPU_MEMORY));
+    let held = memory.zip(healthy(scene, &launch.gpu, GPU_MEMORY, None));
     if let Some((now, before)) = &held
         && (now.value / before.typical - 1.0).abs() > limits.of("flat")
     {
@@ -148,7 +144,7 @@ fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits
             show(now.value, Unit::Bytes)
         ));
     }
-    let against = match launch.usual {
+    let against = match launch.usual.launch {
         Some(usual) => format!(
             "{} its usual {}",
             times(launch.now.value / usual.typical),
@@ -168,7 +164,7 @@ fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits
         )
     });
     let who = if launch.is_canary { ", measured by our own canary" } else { "" };
-    let mut numbers = vec![evidence(GPU_LAUNCH, launch.now, Some(limit), launch.usual)];
+    let mut numbers = vec![evidence(GPU_LAUNCH, launch.now, Some(limit), launch.usual.launch)];
     numbers.push(named_evidence(GPU_UTILIZATION.name().to_owned(), Unit::Ratio, busy, None, usually));
     numbers.extend(memory.map(|seen| evidence(GPU_MEMORY, seen, None, None)));
     numbers.extend(of_host(scene, host));
@@ -181,7 +177,7 @@ fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits
         numbers,
     )
     .flooding(queues(scene, &launch.gpu));
-    let breach = match (launch.usual.is_some() && usually.is_some(), launch.is_canary) {
+    let breach = match (launch.usual.launch.is_some() && usually.is_some(), launch.is_canary) {
         (true, false) => breach,
         _ => breach.at_most(Confidence::Medium),
     };
@@ -195,8 +191,8 @@ fn queues(scene: &Scene<'_>, gpu: &Subject) -> Vec<Subject> {
 }
 
 /// The healthy value of a level of a GPU; `None` where none is known.
-fn healthy(scene: &Scene<'_>, gpu: &Subject, metric: Metric) -> Option<Baseline> {
-    scene.baseline(gpu, metric, None).filter(|usual| usual.typical > 0.0)
+fn healthy(scene: &Scene<'_>, gpu: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Baseline> {
+    scene.baseline(gpu, metric, part).filter(|usual| usual.typical > 0.0)
 }
 
 /// What else is known of the machine.

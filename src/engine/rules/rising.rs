@@ -8,6 +8,7 @@ use crate::store::{Points, Seen};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
+use crate::world::{FIRST_FEW, FIRST_LOOKS};
 
 /// What a total gained in a span.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +26,6 @@ pub(super) struct Rise {
 
 /// The span in which a gain still speaks of the present.
 pub(super) const LATELY: Duration = Duration::from_secs(60);
-
-/// Within this time of the first look, and within so many looks, every total that there is has been told twice: some are
-/// asked for at every fourth look only.
-const FIRST_LOOKS: Duration = Duration::from_secs(10);
-const FIRST_FEW: u32 = 3;
 
 /// What a total of `subject` gained over a span; `None` where it gained nothing, or nothing fresh is known of it.
 pub(super) fn rise(
@@ -71,7 +67,7 @@ fn began_behind(scene: &Scene<'_>, subject: &Subject, points: &Points, first: Mo
 
 /// Whether something was seen to begin at this point of a series: there is an older one, or its subject was watched
 /// before it had the series at all, as one that counts an error has none before the first.
-pub(super) fn is_seen_to_begin(scene: &Scene<'_>, subject: &Subject, points: &Points, began: Moment) -> bool {
+fn is_seen_to_begin(scene: &Scene<'_>, subject: &Subject, points: &Points, began: Moment) -> bool {
     if points.trace().oldest().is_some_and(|oldest| oldest.at < began) {
         return true;
     }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::launches::UsualLaunches;
 use crate::metric::Metric;
 use crate::peers::Peers;
 use crate::rules::{Mixes, Ways};
@@ -32,6 +33,8 @@ pub(crate) struct Looked {
     pub(crate) mixes: RefCell<BTreeMap<Subject, Rc<Mixes>>>,
     /// The GPUs of all machines, once anybody asked.
     pub(crate) on_machines: RefCell<Option<Rc<OnMachines>>>,
+    /// What is usual of the launches that were looked at already.
+    pub(crate) launches: RefCell<UsualLaunches>,
     /// The timed calls of components that were looked at already.
     pub(crate) ways: RefCell<BTreeMap<Subject, Option<Rc<Ways>>>>,
 }

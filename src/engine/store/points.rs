@@ -81,6 +81,13 @@ impl Trace {
             .filter(move |seen| seen.at >= from)
     }
 
+    /// The mean of the points at full resolution between two moments, both included; `None` where there is none.
+    pub fn mean_between(&self, from: Moment, to: Moment) -> Option<f64> {
+        let within = self.since(from).take_while(|seen| seen.at <= to);
+        let (sum, count) = within.fold((0.0, 0.0), |(sum, count), seen| (sum + seen.value, count + 1.0));
+        (count > 0.0).then(|| sum / count)
+    }
+
     /// Points at full resolution, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = Seen> + '_ {
         self.tail.iter().chain(self.past.sealed.iter().rev()).flat_map(|run| run.seen().rev())

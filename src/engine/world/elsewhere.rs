@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use super::{World, tells_of_target};
+use super::{World, machine_of, tells_of_target};
 use crate::metric::{
-    CONTAINER_RESTARTS, INSTANCES, INSTANCES_READY, Metric, MetricName, PROCESS_CPU, PROCESS_MEMORY,
-    PROCESS_START, TOLD_OF_THE_WHOLE,
+    CONTAINER_RESTARTS, EXPORTER_FAILURES, GPU_LAUNCH, INSTANCES, INSTANCES_READY, Metric, MetricName,
+    PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, TOLD_OF_THE_WHOLE,
 };
 use crate::reading::{Event, Reading, Sample};
 use crate::store::Store;
@@ -22,6 +22,8 @@ impl World {
         for sample in reading.samples.iter().filter(|sample| speaks_for_its_subject(sample)) {
             if is_of_a_list(sample) {
                 others = true;
+            } else if is_launch_of(sample, &reading.source) {
+                itself = true;
             } else if before != Some(&sample.subject) {
                 before = Some(&sample.subject);
                 let is_own = reading.source.component_of().contains(&sample.subject);
@@ -135,7 +137,7 @@ fn is_of_a_service(sample: &Sample) -> bool {
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
-    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY];
+    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY, EXPORTER_FAILURES];
     tells_of_target(&sample.metric)
         && matches!(sample.metric, MetricName::Known(metric) if !PROCESS.contains(&metric))
 }
@@ -144,6 +146,13 @@ fn speaks_for_its_subject(sample: &Sample) -> bool {
 fn is_of_a_list(sample: &Sample) -> bool {
     const LISTED: &[Metric] = &[INSTANCES, INSTANCES_READY, CONTAINER_RESTARTS];
     sample.part.is_some() && matches!(sample.metric, MetricName::Known(metric) if LISTED.contains(&metric))
+}
+
+/// Whether a number is how long the machine that tells it takes to start kernels on a GPU of its own: that is the machine's
+/// time, and not the GPU's.
+fn is_launch_of(sample: &Sample, source: &Subject) -> bool {
+    sample.metric == MetricName::Known(GPU_LAUNCH)
+        && machine_of(&sample.subject) == Some(source.component_of())
 }
 
 /// Whether a subject is the queue or the GPU of the very service that the page is of.
@@ -205,6 +214,22 @@ mod tests {
         assert_eq!(told.shape.sentence, "no source shows what callers see");
         let silent = report(&[("service/p@h:1", QUEUE_WAITING)], 5);
         assert_eq!(silent.shape.sentence, "the source that shows what callers see gives no data");
+    }
+
+    #[test]
+    fn a_machine_that_times_launches_on_its_gpus_tells_of_itself() {
+        let mut engine = Engine::new(Settings::default(), Baselines::default());
+        let (machine, gpu) = (subject("host/host-a"), subject("gpu/host-a:0"));
+        for second in 0..3 {
+            let mut reading = Reading::new(machine.clone(), Moment(second * 1_000));
+            reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.5));
+            reading.sample(&gpu, GPU_LAUNCH, Value::Gauge(1.2e-6));
+            engine.take(&Input::Reading(reading));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        assert_eq!(snapshot.graph.callees(&gpu).collect::<Vec<_>>(), [&machine]);
+        assert!(snapshot.rules.iter().any(|row| row.rule == "launch-stall" && row.subject == machine));
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::World;
-use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, Metric, MetricName, Unit};
+use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, GPU_XID, GPU_XIDS, Metric, MetricName, Unit};
 use crate::quantity::show;
-use crate::reading::{Event, Reading, Sample, Value};
+use crate::reading::{Event, FaultKind, GpuName, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -31,8 +31,37 @@ pub(super) struct GpuTellers {
     places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
     /// The GPUs by their uuids, where a page tells both.
     names: BTreeMap<RemoteText, Subject>,
-    /// What each said of a number that is compared.
-    said: BTreeMap<(Subject, Metric, Subject), (Moment, f64)>,
+    /// What each tool said of a number of a GPU that is compared.
+    said: BTreeMap<(Subject, Metric), BTreeMap<Subject, (Moment, f64)>>,
+}
+
+/// Whether a number is about a GPU. Asked of every number that comes in: by its first letters, and not by looking its kind up.
+pub(super) fn is_of_gpu(sample: &Sample) -> bool {
+    sample.subject.as_str().starts_with(GPUS)
+}
+
+/// What may be the uuid in the name of a GPU, `gpu/HOST:UUID`.
+fn uuid_of(gpu: &Subject) -> Option<&str> {
+    gpu.as_str().strip_prefix(GPUS)?.rsplit_once(':').map(|(_, uuid)| uuid)
+}
+
+impl GpuTellers {
+    /// Every GPU that was ever told of, with when each tool last did.
+    pub(super) fn tellers(&self) -> impl Iterator<Item = (&Subject, &BTreeMap<Subject, Moment>)> {
+        self.by.iter()
+    }
+
+    /// Forgets a GPU that has left; its uuid stays known, because pages say only once whose it is.
+    pub(super) fn forget(&mut self, gpu: &Subject) {
+        self.by.remove(gpu);
+        self.places.retain(|(of, ..), _| of != gpu);
+        self.said.retain(|(of, _), _| of != gpu);
+    }
+}
+
+/// Whether a number is one of the driver's log.
+fn is_logged(sample: &Sample) -> bool {
+    matches!(sample.metric, MetricName::Known(GPU_XID | GPU_XIDS))
 }
 
 /// What counts of a reading once it is known who tells of each GPU.
@@ -48,8 +77,10 @@ impl World {
     /// uuids by which some tools alone know a GPU.
     pub(super) fn named_by_uuid<'a>(&mut self, reading: Cow<'a, Reading>) -> Cow<'a, Reading> {
         for event in &reading.events {
-            if let Event::Gpu(name) = event {
-                self.gpus.names.insert(name.uuid.clone(), name.gpu.clone());
+            if let Event::Gpu(name) = event
+                && self.gpus.names.insert(name.uuid.clone(), name.gpu.clone()).as_ref() != Some(&name.gpu)
+            {
+                self.forget_other_names(name);
             }
         }
         if self.gpus.names.is_empty() {
@@ -58,8 +89,7 @@ impl World {
         let mut named = reading;
         for index in 0..named.samples.len() {
             let subject = &named.samples[index].subject;
-            let uuid = subject.as_str().strip_prefix(GPUS).and_then(|name| name.rsplit_once(':'));
-            let known = uuid.and_then(|(_, uuid)| self.gpus.names.get(&RemoteText::new(uuid)));
+            let known = uuid_of(subject).and_then(|uuid| self.gpus.names.get(&RemoteText::new(uuid)));
             if let Some(gpu) = known.filter(|gpu| *gpu != subject).cloned() {
                 named.to_mut().samples[index].subject = gpu;
             }
@@ -67,24 +97,38 @@ impl World {
         named
     }
 
-    /// What counts of a reading; notes who tells of which GPU.
+    /// Forgets a GPU by the names that it had before anybody told the one of its machine: it has not fallen silent under them.
+    fn forget_other_names(&mut self, name: &GpuName) {
+        let known = self.gpus.tellers().map(|(gpu, _)| gpu);
+        let others = known.filter(|gpu| **gpu != name.gpu && uuid_of(gpu) == Some(name.uuid.as_str()));
+        let others: Vec<Subject> = others.cloned().collect();
+        for other in others {
+            self.forget_gpu(&other);
+            self.gone.push(other);
+        }
+    }
+
+    /// What counts of a reading; notes who tells of which GPU, and its errors.
     pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Heard<'a> {
         let mut handed_over = vec![];
-        // Asked of every number that comes in: by its first letters, and not by looking its kind up.
-        let is_of_gpu = |sample: &Sample| sample.subject.as_str().starts_with(GPUS);
         if !reading.samples.iter().any(is_of_gpu) {
             return Heard { once: Cow::Borrowed(reading), handed_over };
         }
         let keeps = KEEPS_ITS_PLACE.max(reading.every.unwrap_or_default() * 3);
-        let mut twice = vec![];
+        let is_lost = reading.faults.iter().any(|fault| fault.kind == FaultKind::Unreachable);
+        let (mut twice, mut is_new) = (vec![], false);
         for (index, sample) in reading.samples.iter().enumerate().filter(|(_, sample)| is_of_gpu(sample)) {
             let gpus = &mut self.gpus;
-            gpus.by.entry(sample.subject.clone()).or_default().insert(reading.source.clone(), reading.at);
+            // What the driver has logged of a GPU that it has lost is no word of that GPU.
+            if !(is_lost && is_logged(sample)) {
+                let by = gpus.by.entry(sample.subject.clone()).or_default();
+                is_new |= by.insert(reading.source.clone(), reading.at).is_none();
+            }
             if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
                 && COMPARED.iter().any(|(compared, _)| compared == metric)
             {
-                let key = (sample.subject.clone(), *metric, reading.source.clone());
-                gpus.said.insert(key, (reading.at, *value));
+                let said = gpus.said.entry((sample.subject.clone(), *metric)).or_default();
+                said.insert(reading.source.clone(), (reading.at, *value));
             }
             let key = (sample.subject.clone(), sample.metric.clone(), sample.part.clone());
             let place = gpus.places.entry(key).or_insert_with(|| (reading.source.clone(), reading.at));
@@ -97,16 +141,19 @@ impl World {
                 twice.push(index);
             }
         }
-        if twice.is_empty() {
-            return Heard { once: Cow::Borrowed(reading), handed_over };
+        if is_new {
+            reading.samples.iter().for_each(|sample| self.note_back(&sample.subject));
         }
-        let mut once = reading.clone();
-        let mut index = 0;
-        once.samples.retain(|_| {
-            index += 1;
-            twice.binary_search(&(index - 1)).is_err()
-        });
-        Heard { once: Cow::Owned(once), handed_over }
+        let mut once = Cow::Borrowed(reading);
+        if !twice.is_empty() {
+            let mut index = 0;
+            once.to_mut().samples.retain(|_| {
+                index += 1;
+                twice.binary_search(&(index - 1)).is_err()
+            });
+        }
+        self.gpu_errors.note(&once);
+        Heard { once, handed_over }
     }
 
     /// The tools that ever told of a GPU or a part of it, each with when it last did.
@@ -118,13 +165,9 @@ impl World {
     pub(crate) fn disagreements(&self, gpu: &Subject, fresh_from: Moment) -> Vec<String> {
         let mut words = vec![];
         for (metric, apart) in COMPARED {
-            let said: Vec<(&Subject, f64)> = self
-                .gpus
-                .said
-                .iter()
-                .filter(|((of, about, _), (at, _))| of == gpu && about == metric && *at >= fresh_from)
-                .map(|((.., source), (_, value))| (source, *value))
-                .collect();
+            let by_all = self.gpus.said.get(&(gpu.clone(), *metric));
+            let fresh = by_all.into_iter().flatten().filter(|(_, (at, _))| *at >= fresh_from);
+            let said: Vec<(&Subject, f64)> = fresh.map(|(source, (_, value))| (source, *value)).collect();
             let of = |one: &&(&Subject, f64), other: &&(&Subject, f64)| one.1.total_cmp(&other.1);
             let Some((least, most)) = said.iter().min_by(of).zip(said.iter().max_by(of)) else { continue };
             let is_apart = match metric.row().unit {
@@ -193,10 +236,66 @@ mod tests {
         assert_eq!(name(&mut world), "gpu/h:GPU-1");
         let mut dcgm = told("service/dcgm@a:9400", 0, 0.9, 1.0);
         let gpu = "gpu/host-a:0".parse().unwrap();
-        dcgm.events.push(Event::Gpu(crate::reading::GpuName { uuid: "GPU-1".into(), gpu }));
+        dcgm.events.push(Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu }));
         world.named(&dcgm);
         assert_eq!(name(&mut world), "gpu/host-a:0");
     }
+
+    #[test]
+    fn a_gpu_whose_machine_names_it_later_is_forgotten_by_its_uuid_and_not_accused_of_silence() {
+        use crate::engine::Engine;
+        use crate::reading::Input;
+
+        let mut engine =
+            Engine::new(crate::settings::Settings::default(), crate::settings::Baselines::default());
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..30 {
+            let mut page = Reading::new("service/triton@h:8002".parse().unwrap(), Moment(second * 1_000));
+            page.sample(&"gpu/h:GPU-1".parse().unwrap(), GPU_UTILIZATION, Value::Gauge(0.5));
+            engine.take(&Input::Reading(page));
+            let mut list = Reading::new("discovery/nvml".parse().unwrap(), Moment(second * 1_000 + 100));
+            list.events.extend(
+                (second == 5).then(|| Event::Gpu(GpuName { uuid: "GPU-1".into(), gpu: gpu.clone() })),
+            );
+            engine.take(&Input::Reading(list));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        let gpus = snapshot.graph.components().filter(|one| one.kind() == crate::subject::Kind::Gpu);
+        assert_eq!(gpus.collect::<Vec<_>>(), [&gpu]);
+        assert!(!snapshot.report.suspects.iter().any(|suspect| suspect.rule == "gpu-silent"));
+        assert!(snapshot.gpus_left.is_empty());
+    }
+
+    #[test]
+    fn a_lost_gpu_fell_silent_when_it_last_told_anything_whatever_its_driver_logs_of_it() {
+        use crate::engine::Engine;
+        use crate::reading::{Fault, FaultKind, Input};
+
+        let mut engine =
+            Engine::new(crate::settings::Settings::default(), crate::settings::Baselines::default());
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..40 {
+            let mut reading = Reading::new(gpu.clone(), Moment(second * 1_000));
+            reading.sample(&gpu, GPU_XID, Value::Gauge(if second < 7 { 0.0 } else { 79.0 }));
+            if second < 5 {
+                reading.sample(&gpu, GPU_UTILIZATION, Value::Gauge(0.5));
+            } else {
+                let message = "the GPU is lost".into();
+                reading.faults.push(Fault { kind: FaultKind::Unreachable, message });
+            }
+            engine.take(&Input::Reading(reading));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+        let snapshot = engine.snapshot().unwrap();
+        let suspects = &snapshot.report.suspects;
+        let silent = suspects.iter().find(|suspect| suspect.rule == "gpu-silent").unwrap();
+        assert_eq!(silent.since.at, Moment(4_000));
+        assert!(silent.sentence.contains("last heard of at 00:00:04"), "{}", silent.sentence);
+        let error = suspects.iter().find(|suspect| suspect.rule == "gpu-error").unwrap();
+        assert_eq!(error.since.at, Moment(7_000));
+    }
+
     #[test]
     fn a_total_of_one_tool_does_not_follow_that_of_another() {
         use crate::engine::Engine;

@@ -10,6 +10,11 @@ use crate::reading::{Fault, Reading, Value};
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
+/// Within this time of the first look, and within so many looks, all that there is has been told twice: some numbers are
+/// asked for at every fourth look only.
+pub(crate) const FIRST_LOOKS: Duration = Duration::from_secs(10);
+pub(crate) const FIRST_FEW: u32 = 3;
+
 /// Starts of one subject that are remembered: a crash loop has a few a minute.
 const MOST_STARTS: usize = 64;
 

@@ -5,6 +5,14 @@ use crate::metric::{GPU_LAUNCH, MetricName};
 use crate::reading::Reading;
 use crate::subject::{Kind, Subject};
 
+/// What the name of a slice of a GPU has between that of its GPU and its own number.
+const SLICE: &str = "-mig-";
+
+/// Whether a subject is a slice of a GPU (MIG): they come and go as people set them up.
+pub(crate) fn is_slice(gpu: &Subject) -> bool {
+    gpu.name().contains(SLICE)
+}
+
 /// The machine of a GPU: `host/a` of `gpu/a:0`, and that of the address of an instance's GPU; `None` of a pool.
 pub fn machine_of(gpu: &Subject) -> Option<Subject> {
     if gpu.kind() != Kind::Gpu {

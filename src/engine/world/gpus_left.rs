@@ -1,0 +1,221 @@
+//! GPUs that left. One that its driver does not list any more is lost, for as long as anybody looks: it is missing, and
+//! somebody has to bring it back. But of one that an exporter lists no more nobody can tell a lost one from one that was taken
+//! away, or from a slice that was set up anew: after a while it has left, and that is said.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{World, is_slice, machine_of};
+use crate::metric::EXPORTER_FAILURES;
+use crate::settings::Settings;
+use crate::snapshot::GpuLeft;
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::time::Moment;
+
+/// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
+pub(crate) const GPU_LEAVES_AFTER: Duration = Duration::from_secs(300);
+
+/// GPUs that left are remembered up to so many, the last first.
+const MOST_LEFT: usize = 50;
+
+/// Looks of an exporter that failed within this time speak of the present.
+const LATELY: Duration = Duration::from_secs(60);
+
+/// Whether an exporter says that its own looks at what it tells of fail: then what it does not list is not gone.
+pub(crate) fn looks_fail(store: &Store, exporter: &Subject, now: Moment) -> bool {
+    let failures = store.points(exporter, EXPORTER_FAILURES, None);
+    failures.is_some_and(|points| points.since(now - LATELY).any(|rate| rate.value > 0.0))
+}
+
+impl World {
+    /// GPUs that left, the last first.
+    pub(crate) fn gpus_left(&self) -> &Arc<[GpuLeft]> {
+        &self.gpus_left
+    }
+
+    /// Lets the GPUs go of which nobody tells any more, though whoever did tells of others; returns what is gone with them.
+    /// An exporter that says that its own looks fail lists nothing, and says nothing by that.
+    pub(crate) fn let_unlisted_gpus_go(
+        &mut self,
+        now: Moment,
+        settings: &Settings,
+        store: &Store,
+    ) -> Vec<Subject> {
+        let mut left = vec![];
+        for (gpu, by) in self.gpus.tellers() {
+            let Some((last_by, last)) = by.iter().max_by_key(|(_, at)| **at) else { continue };
+            if now.since(*last) <= GPU_LEAVES_AFTER {
+                continue;
+            }
+            let asks_driver =
+                |source: &Subject| self.sources.get(source).is_some_and(|state| state.asks_the_driver());
+            if !is_slice(gpu) && by.keys().any(asks_driver) {
+                continue;
+            }
+            let tells_of_others = |(source, at): (&Subject, &Moment)| match self.sources.get(source) {
+                // It left itself.
+                None => true,
+                Some(state) => {
+                    let is_fresh = |said: Moment| said >= now - state.stale_after(settings) && said > *at;
+                    state.last_data.is_some_and(is_fresh) && !looks_fail(store, source, now)
+                }
+            };
+            if by.iter().any(tells_of_others) {
+                left.push(GpuLeft { gpu: gpu.clone(), at: now, last: *last, by: last_by.clone() });
+            }
+        }
+        if left.is_empty() {
+            return vec![];
+        }
+        let mut gone: Vec<Subject> = left.iter().map(|left| left.gpu.clone()).collect();
+        for gpu in &gone {
+            self.forget_gpu(gpu);
+        }
+        let machines: Vec<Subject> = gone.iter().filter_map(|gpu| self.without_gpus(gpu, now)).collect();
+        for machine in &machines {
+            self.data.remove(machine);
+            self.rhythms.note(machine, None);
+        }
+        gone.extend(machines);
+        let known = self.gpus_left.iter().filter(|known| left.iter().all(|new| new.gpu != known.gpu));
+        self.gpus_left = left.iter().chain(known).take(MOST_LEFT).cloned().collect();
+        gone
+    }
+
+    pub(super) fn forget_gpu(&mut self, gpu: &Subject) {
+        self.gpus.forget(gpu);
+        self.gpu_errors.forget(gpu);
+        self.sources.remove(gpu);
+        self.data.remove(gpu);
+        self.rhythms.note(gpu, None);
+    }
+
+    /// The machine of a GPU that has none any more and of which nobody has told anything since, as one that is known by its
+    /// launches alone.
+    fn without_gpus(&self, gpu: &Subject, now: Moment) -> Option<Subject> {
+        let machine = machine_of(gpu)?;
+        let is_forgotten = self.data.get(&machine).is_some_and(|at| now.since(*at) > GPU_LEAVES_AFTER);
+        let is_its = |other: &Subject| machine_of(other).as_ref() == Some(&machine);
+        let is_source = machine.within(&self.sources).next().is_some();
+        (is_forgotten && !is_source && !self.data.keys().any(is_its)).then_some(machine)
+    }
+
+    /// Notes that a GPU is told of: one that had left is back.
+    pub(super) fn note_back(&mut self, gpu: &Subject) {
+        if self.gpus_left.iter().any(|left| left.gpu == *gpu) {
+            self.gpus_left = self.gpus_left.iter().filter(|left| left.gpu != *gpu).cloned().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, HOST_LOAD};
+    use crate::reading::{Event, Fault, FaultKind, Input, Reading, Value};
+    use crate::settings::Baselines;
+    use crate::text::RemoteText;
+
+    fn subject(text: &str) -> Subject {
+        text.parse().unwrap()
+    }
+
+    /// What an exporter's page tells of these GPUs at a second.
+    fn page(second: i64, gpus: &[&str]) -> Reading {
+        let mut reading = Reading::new(subject("service/dcgm@a:9400"), Moment(second * 1_000));
+        reading.events.push(Event::Dialects(vec![RemoteText::new("dcgm")]));
+        for gpu in gpus {
+            reading.sample(&subject(gpu), GPU_UTILIZATION, Value::Gauge(0.5));
+        }
+        reading
+    }
+
+    fn run(engine: &mut Engine, seconds: std::ops::Range<i64>, of: impl Fn(i64) -> Vec<Reading>) {
+        for second in seconds {
+            of(second).into_iter().for_each(|reading| engine.take(&Input::Reading(reading)));
+            engine.take(&Input::Tick(Moment(second * 1_000 + 250)));
+        }
+    }
+
+    fn engine() -> Engine {
+        Engine::new(Settings::default(), Baselines::default())
+    }
+
+    fn known(engine: &Engine) -> Vec<String> {
+        let snapshot = engine.snapshot().unwrap();
+        snapshot.graph.components().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_gpu_that_its_exporter_lists_no_more_leaves_and_is_back_when_it_is_told_of_again() {
+        let mut engine = engine();
+        let (both, one) = (["gpu/host-a:0", "gpu/host-a:1"], ["gpu/host-a:0"]);
+        run(&mut engine, 0..310, |second| vec![page(second, if second < 5 { &both } else { &one })]);
+        assert_eq!(known(&engine), one);
+        let snapshot = engine.snapshot().unwrap();
+        assert!(snapshot.history.traces(&subject("gpu/host-a:1")).next().is_none());
+        let left = &snapshot.gpus_left[0];
+        assert_eq!((left.gpu.as_str(), left.last, left.at), ("gpu/host-a:1", Moment(4_000), Moment(304_250)));
+        assert_eq!(left.by.as_str(), "service/dcgm@a:9400");
+        assert!(snapshot.back_to(Moment(304_000)).unwrap().gpus_left.is_empty());
+        run(&mut engine, 310..312, |second| vec![page(second, &both)]);
+        assert_eq!(known(&engine), both);
+        assert!(engine.snapshot().unwrap().gpus_left.is_empty());
+    }
+
+    #[test]
+    fn a_gpu_that_its_driver_lost_stays_and_so_does_one_whose_exporter_is_silent_or_fails() {
+        let gpus = ["gpu/host-a:0", "gpu/host-a:1"];
+        let mut engine = engine();
+        run(&mut engine, 0..400, |second| {
+            let told = |gpu: &&str| {
+                let mut reading = Reading::new(subject(gpu), Moment(second * 1_000));
+                if second < 5 || *gpu == gpus[0] {
+                    reading.sample(&subject(gpu), GPU_UTILIZATION, Value::Gauge(0.5));
+                } else {
+                    let message = "the GPU is lost".into();
+                    reading.faults.push(Fault { kind: FaultKind::Unreachable, message });
+                }
+                reading
+            };
+            gpus.iter().map(told).collect()
+        });
+        assert_eq!(known(&engine), gpus);
+
+        let mut engine = self::engine();
+        run(&mut engine, 0..400, |second| if second < 5 { vec![page(second, &gpus)] } else { vec![] });
+        assert_eq!(known(&engine), gpus);
+
+        let mut engine = self::engine();
+        run(&mut engine, 0..400, |second| {
+            let mut page = page(second, if second < 5 { &gpus } else { &[] });
+            let exporter = page.source.clone();
+            page.sample(&exporter, EXPORTER_FAILURES, Value::Counter((second - 4).max(0) as f64));
+            vec![page]
+        });
+        assert_eq!(known(&engine), gpus);
+    }
+
+    #[test]
+    fn a_machine_that_is_known_by_its_launches_alone_goes_with_its_last_gpu_and_another_stays() {
+        for (is_told, expected) in
+            [(false, &["gpu/host-b:0"][..]), (true, &["gpu/host-b:0", "host/host-a"][..])]
+        {
+            let mut engine = engine();
+            run(&mut engine, 0..310, |second| {
+                let mut page = page(second, &["gpu/host-b:0"]);
+                if second < 5 {
+                    page.sample(&subject("gpu/host-a:0"), GPU_LAUNCH, Value::Gauge(1e-6));
+                }
+                if is_told {
+                    page.sample(&subject("host/host-a"), HOST_LOAD, Value::Gauge(0.5));
+                }
+                vec![page]
+            });
+            assert_eq!(known(&engine), expected);
+            assert_eq!(engine.store().latest(&subject("host/host-a"), HOST_LOAD, None).is_some(), is_told);
+        }
+    }
+}
