@@ -2,6 +2,7 @@
 
 mod metrics_dialects {
     mod by_hand;
+    mod to_the_rules;
 }
 
 use headwater::sources::metrics::dialect::{Dialects, Example, SubjectRole};
@@ -9,10 +10,9 @@ use headwater::sources::metrics::exposition::decode;
 use headwater::sources::metrics::mapping::{
     MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper, Mapping, Target, explain,
 };
+use headwater_engine::Subject;
 use headwater_engine::metric::{self, Metric, MetricName};
-use headwater_engine::reading::{Input, Reading, Value};
-use headwater_engine::settings::{Baselines, Component, Settings};
-use headwater_engine::{Engine, Moment, Subject};
+use headwater_engine::reading::Value;
 
 fn target() -> Target {
     let component: Subject = "service/ranker".parse().expect("a subject");
@@ -585,47 +585,6 @@ fn no_page_of_a_real_server_is_beyond_the_mapper() {
             assert!(!explanation.fates.is_empty(), "{}: family {family} has no fate", path.display());
         }
     }
-}
-
-#[test]
-fn how_long_a_gateway_waits_comes_from_its_page_to_the_rule() {
-    let subject = |text: &str| text.parse::<Subject>().expect("a subject");
-    let component = |text: &str, depends_on: &[&str]| Component {
-        has_source: true,
-        depends_on: depends_on.iter().map(|callee| subject(callee)).collect(),
-        ..Component::new(subject(text))
-    };
-    let mut service = component("service/ranker", &[]);
-    service.objective_p99 = Some(std::time::Duration::from_millis(500));
-    let components = vec![component("gateway/edge", &["service/ranker"]), service];
-    let mut engine = Engine::new(Settings { components, ..Settings::default() }, Baselines::default());
-    for second in 1..=10_i64 {
-        let done = second * 300;
-        let gateway = format!(
-            "# TYPE envoy_http_downstream_rq_completed counter\n\
-             envoy_http_downstream_rq_completed{{envoy_http_conn_manager_prefix=\"ingress\"}} {done}\n\
-             # TYPE gateway_upstream_timeout_seconds gauge\ngateway_upstream_timeout_seconds 2\n"
-        );
-        let service = format!(
-            "# TYPE http_request_duration_seconds histogram\nhttp_request_duration_seconds_bucket{{le=\"0.5\"}} 0\n\
-             http_request_duration_seconds_bucket{{le=\"1\"}} {done}\n\
-             http_request_duration_seconds_bucket{{le=\"+Inf\"}} {done}\nhttp_request_duration_seconds_count {done}\n"
-        );
-        for (of, address, text) in
-            [("gateway/edge", "10.3.0.1:9901", gateway), ("service/ranker", "10.1.0.1:8000", service)]
-        {
-            let target = Target::new(&subject(of), address);
-            let page = decode(text.as_bytes(), None);
-            let mut reading = Reading::new(subject(of).instance(address), Moment(second * 1_000));
-            reading.samples = Mapper::new(Dialects::built_in(), target, None).map(&page).samples;
-            engine.take(&Input::Reading(reading));
-        }
-        engine.take(&Input::Tick(Moment(second * 1_000 + 500)));
-    }
-    let snapshot = engine.snapshot().expect("a tick makes a snapshot");
-    let told = snapshot.rules.iter().find(|row| row.rule == "timeout-mismatch").expect("it is looked at");
-    assert_eq!(told.state, "firing", "{}", told.detail);
-    assert!(told.detail.contains("waits up to 2 s for what it calls, 4x the objective"), "{}", told.detail);
 }
 
 #[test]
