@@ -2,6 +2,7 @@
 
 mod metrics_dialects {
     mod by_hand;
+    mod no_values;
     mod to_the_rules;
 }
 
