@@ -105,17 +105,17 @@ fn a_number_that_means_none_is_none_whoever_reads_it() {
 /// The `[[blank]]` tables of a dialect's file: a family of each pattern, and every number that means none there.
 fn told_as_none(id: &str) -> Vec<(String, f64)> {
     let path = format!("{}/assets/dialects/{id}.toml", env!("CARGO_MANIFEST_DIR"));
-    let file: toml::Table = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let file: toml::Table = toml::from_str(&std::fs::read_to_string(path).expect("a file")).expect("TOML");
     let list = |table: &toml::Value, key: &str| table.get(key).and_then(|list| list.as_array().cloned());
     let mut told = vec![];
     for blank in file.get("blank").and_then(|blank| blank.as_array()).into_iter().flatten() {
-        let number = |value: &toml::Value| value.as_float().unwrap();
+        let number = |value: &toml::Value| value.as_float().expect("a number");
         let mut numbers: Vec<f64> = list(blank, "sentinels").unwrap_or_default().iter().map(number).collect();
         if let Some(range) = list(blank, "range") {
             numbers.extend([number(&range[0]) * 1.01, number(&range[1]) * 1.01]);
         }
         for family in list(blank, "families").unwrap_or_default() {
-            let family = family.as_str().unwrap().replace('*', "x");
+            let family = family.as_str().expect("a name").replace('*', "x");
             told.extend(numbers.iter().map(|number| (family.clone(), *number)));
         }
     }
