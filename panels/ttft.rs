@@ -77,7 +77,7 @@ impl ListPanel for FirstToken {
                        its metrics page, and a probe with kind = \"first-token\" measures it from here";
             return draw_sentences(&[(why.to_owned(), ColorRole::Unknown)], view, rest, buffer);
         }
-        let said = table.selected(rows).map(told::of).unwrap_or_default();
+        let said = table.selected(rows).map(|row| told::of(row, view.snapshot)).unwrap_or_default();
         let told = if area.height >= WITH_TOLD { height_of(&said, view, rest.width).min(4) } else { 0 };
         let table_rows = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let spare = rest.height.saturating_sub(told);

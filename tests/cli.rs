@@ -134,17 +134,26 @@ fn a_page_is_explained_from_an_address_a_file_and_a_packed_file() {
     let text = home.run(&["dialects", "--explain", &plain]);
     assert!(text.out.contains("mapped    queue/mixed@file queue.waiting: 3"), "{}", text.out);
     assert!(text.out.contains("no buckets: only a mean"), "{}", text.out);
+    assert!(text.out.contains("free      own_gauge: 1 series\n"), "{}", text.out);
     let nothing = home.file("empty.prom", "");
+    let html = "<html><body><h1>Welcome</h1>\nnginx 1\n</body></html>\n";
+    let markup = home.file("welcome.html", html);
+    let served = page("200 OK", "text/html", html);
+    let prose = home.file("prose.txt", "see the other page\n");
     let cut = home.path("cut.gz");
     std::fs::write(&cut, [0x1f, 0x8b, 8, 0]).expect("a file can be written");
     for (place, code, sentence) in [
-        (nothing, 64, "holds no metrics"),
+        (nothing, 64, "holds an empty page, not metrics"),
+        (markup, 64, "welcome.html' holds HTML, not metrics: is it the right page?"),
+        (served, 64, "holds HTML, not metrics"),
+        (home.file("page.json", "{\"status\": \"ok\"}\n"), 64, "holds JSON"),
+        (prose, 64, "holds no line that is a metric (line 1 cannot be read: "),
         (cut, 64, "cannot be unpacked"),
         (home.path("absent.prom"), 64, "cannot be read"),
         (format!("http://127.0.0.1:{}/metrics", closed_port()), 69, "refused"),
     ] {
         let ran = home.run(&["dialects", "--explain", &place]);
-        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{ran:?}");
         assert!(ran.err.contains(sentence), "{ran:?}");
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use headwater_engine::Snapshot;
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::{PROBE_TTFT, TTFT};
+use headwater_engine::metric::{MODEL_DURATION, PREFILL_DURATION, PROBE_TTFT, QUEUE_WAIT, TTFT};
 use headwater_engine::reading::{Input, Reading, Value};
 use headwater_widgets::Glyphs;
 
@@ -123,6 +123,42 @@ fn an_engine_without_a_first_token_is_named_as_what_it_is() {
     );
     assert!(screen.contains("request") && screen.contains("tells no time to the first token"), "{screen}");
     assert!(shown(&World::after(Trouble::Nothing, 5), 80, 10).contains("no page tells how long"));
+}
+
+/// A server that tells how long requests wait and prompts are read, and when a first token comes only `with` it.
+fn in_parts(with: bool) -> String {
+    let mut world = World::new();
+    let [service, queue] = ["service/tgi@10.1.0.9:80", "queue/tgi@10.1.0.9:80"].map(subject);
+    for second in 1..=40 {
+        world.run(1);
+        // Twenty requests a second wait 200 ms, prompts of four batches a second are read in 80 ms each.
+        let told = |count: f64, each: f64| {
+            let count = f64::from(second) * count;
+            let sum = Some(count * each);
+            Value::Histogram(Arc::new(Histogram { bounds: [].into(), counts: [].into(), count, sum }))
+        };
+        let mut reading = Reading::new(service.clone(), world.now());
+        reading.sample(&service, MODEL_DURATION, told(20.0, 3.0));
+        reading.sample(&queue, QUEUE_WAIT, told(20.0, 0.2));
+        reading.sample(&service, PREFILL_DURATION, told(4.0, 0.08));
+        if with {
+            reading.sample(&service, TTFT, told(20.0, 0.4));
+        }
+        world.take(&Input::Reading(reading));
+    }
+    world.run(1);
+    let snapshot = world.snapshot();
+    let mut panel = (ROW.make)();
+    panel.open(&service);
+    drawn(panel.as_mut(), &snapshot, &Palette::mono(Glyphs::Ascii), 140, 40)
+}
+
+#[test]
+fn where_no_first_token_is_told_its_mean_is_estimated_of_its_parts_and_called_so() {
+    let screen = in_parts(false);
+    let said = "an estimate: a first token comes after about 280 ms on average, 200 ms in the queue and 80 ms for the prompt";
+    assert!(screen.contains(said), "{screen}");
+    assert!(!in_parts(true).contains("estimate"));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What is said of the row under the cursor.
 
-use headwater_engine::metric::{TTFT, Unit};
+use headwater_engine::metric::{Metric, PREFILL_DURATION, QUEUE_WAIT, TTFT, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::wording::verdict_word;
+use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::row::{Kept, Line, shown};
 use crate::palette::{ColorRole, role_of};
@@ -34,10 +35,11 @@ const TELLING: f64 = 1.5;
 const LEAST_APART_S: f64 = 0.02;
 
 /// The verdict on a row, what its numbers are of, and what our own probe waited beside them.
-pub(super) fn of(line: &Line) -> Vec<(String, ColorRole)> {
+pub(super) fn of(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
     let verdict = format!("{} {}: {}", verdict_word(line.verdict), line.subject, line.reason);
     let mut said = vec![(verdict, role_of(line.verdict))];
     said.extend(limits(line));
+    said.extend(estimate(line, snapshot));
     said.extend(beside(line));
     said
 }
@@ -57,6 +59,30 @@ fn limits(line: &Line) -> Option<(String, ColorRole)> {
     };
     let role = if line.kept == Kept::Buckets { ColorRole::Faint } else { ColorRole::Unknown };
     Some((text, role))
+}
+
+/// About when a first token comes of a server that does not tell it, as TGI, but how long a request waits and how long its
+/// prompt is read: means add up, percentiles do not.
+fn estimate(line: &Line, snapshot: &Snapshot) -> Option<(String, ColorRole)> {
+    line.measure.filter(|measure| measure.metric != TTFT)?;
+    let mean = |of: &[Subject], metric: Metric| {
+        snapshot.spread_together(of, metric)?.gained.mean().filter(|mean| mean.is_finite())
+    };
+    let queue = |of: &Subject| {
+        let all = Subject::component(Kind::Queue, of.name());
+        of.address().map_or(all.clone(), |address| all.instance(address))
+    };
+    let queues: Vec<Subject> = line.of.iter().map(queue).collect();
+    let (wait, prompt) = (mean(&queues, QUEUE_WAIT)?, mean(&line.of, PREFILL_DURATION)?);
+    let shown = |seconds: f64| show(seconds, Unit::Seconds);
+    let text = format!(
+        "an estimate: a first token comes after about {} on average, {} in the queue and {} for the prompt; how many wait \
+         longer nobody tells",
+        shown(wait + prompt),
+        shown(wait),
+        shown(prompt)
+    );
+    Some((text, ColorRole::Faint))
 }
 
 /// Our own probe beside what the server says.

@@ -172,6 +172,9 @@ pub const OWN_COST: &[Metric] =
 /// What a log tells of a whole service, and instances of themselves: both are never added up.
 pub const TOLD_OF_THE_WHOLE: &[Metric] = &[REQUESTS, ERRORS, ABORTED, REQUEST_DURATION, ROUTE_DURATION];
 
+/// What a page tells of the process that serves it, whoever that is.
+pub const OF_THE_PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY, EXPORTER_FAILURES];
+
 /// Metrics that probes tell, and mostly only they.
 pub const PROBED: &[Metric] =
     &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT, KERNEL_TIME, KERNEL_BASELINE, GPU_LAUNCH];

@@ -8,6 +8,7 @@ mod exported;
 pub mod exposition;
 pub mod fetch;
 mod gpu_names;
+pub mod likeness;
 pub mod mapping;
 mod reader;
 

@@ -27,8 +27,9 @@ pub(super) static RULE: Rule = Rule {
           medium at most. Where one was not seen, both stay: medium at most. Without \
           numbers of the pool, operations that time out while the connections of an idle Redis stand still make a \
           suspect only. Operations that run at once, on average, tell a pool that is too small from one whose \
-          connections are held by code that does not use them. A pool's size is its service's setting, so the service \
-          is accused and not the store.",
+          connections are held by code that does not use them; beside another pool they tell nothing, as nobody says \
+          which of the two they run on. A pool's size is its service's setting, so the service is accused and not the \
+          store.",
     next: "bound the wait for a connection below the objective, then size the pool for operations a second times their \
            time, and see that connections are given back before slow work begins",
     watches: Watches::Those {
@@ -112,7 +113,7 @@ fn tells(scene: &Scene<'_>, service: &Subject) -> bool {
 
 fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement {
     let gave_up = timed_out(scene, service);
-    let Some(pool) = fullest(scene, service, limits) else {
+    let Some(pool) = fullest(scene, service, limits, gave_up.is_some()) else {
         return match gave_up {
             _ if scene.world.last_data(service).is_none_or(|at| at < scene.stale_before_of(service)) => {
                 Judgement::Unknown(scene.missing(service))
@@ -121,11 +122,12 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
             None => Judgement::Clear("no operation of its data stores was given up lately".to_owned()),
         };
     };
+    let at_once = pool.is_only.then(|| operations_at_once(scene, service)).flatten();
     if !pool.starves(limits, gave_up.is_some()) {
-        return Judgement::Clear(pool.calm(operations_at_once(scene, service)));
+        return Judgement::Clear(pool.calm(at_once));
     }
     let idle = of_stores(scene, service, limits);
-    let is_held = pool.is_held(operations_at_once(scene, service)) == Some(true);
+    let is_held = pool.is_held(at_once) == Some(true);
     match &idle {
         // Connections on which no operation runs are not held by a store that answers late.
         Stores::Slow(_) if is_held => {}
@@ -134,13 +136,13 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
         }
         Stores::Idle(_) | Stores::Unseen(_) => {}
     }
-    starved(scene, service, &pool, &idle, gave_up)
+    starved(scene, service, (&pool, at_once), &idle, gave_up)
 }
 
 fn starved(
     scene: &Scene<'_>,
     service: &Subject,
-    pool: &Pool,
+    (pool, at_once): (&Pool, Option<f64>),
     idle: &Stores,
     gave_up: Option<Seen>,
 ) -> Judgement {
@@ -153,7 +155,7 @@ fn starved(
         Stores::Slow(why) => format!("and though {why}, that is not what takes its connections"),
         Stores::Busy(why) => why.clone(),
     };
-    let why = pool.why(operations_at_once(scene, service));
+    let why = pool.why(at_once);
     let objective = scene.declared_objective(service);
     let unbounded = match (pool.wait, objective) {
         (Some(wait), Some(objective)) if wait.value >= objective => {

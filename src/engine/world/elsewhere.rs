@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{World, machine_of, tells_of_target};
 use crate::metric::{
-    CONTAINER_RESTARTS, EXPORTER_FAILURES, GPU_LAUNCH, INSTANCES, INSTANCES_READY, Metric, MetricName,
-    PROCESS_CPU, PROCESS_MEMORY, PROCESS_START, TOLD_OF_THE_WHOLE,
+    CONTAINER_RESTARTS, GPU_LAUNCH, INSTANCES, INSTANCES_READY, Metric, MetricName, OF_THE_PROCESS,
+    TOLD_OF_THE_WHOLE,
 };
 use crate::reading::{Event, Reading, Sample};
 use crate::store::Store;
@@ -137,9 +137,8 @@ fn is_of_a_service(sample: &Sample) -> bool {
 }
 
 fn speaks_for_its_subject(sample: &Sample) -> bool {
-    const PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY, EXPORTER_FAILURES];
     tells_of_target(&sample.metric)
-        && matches!(sample.metric, MetricName::Known(metric) if !PROCESS.contains(&metric))
+        && matches!(sample.metric, MetricName::Known(metric) if !OF_THE_PROCESS.contains(&metric))
 }
 
 /// Whether a number is one of a list of deployments or containers that somebody keeps for all of them.
@@ -164,7 +163,9 @@ fn is_inside(subject: &Subject, source: &Subject) -> bool {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{ERRORS, GPU_UTILIZATION, LOG_REQUESTS, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS};
+    use crate::metric::{
+        ERRORS, GPU_UTILIZATION, LOG_REQUESTS, PROCESS_START, QUEUE_WAITING, REDIS_COMMANDS, REQUESTS,
+    };
     use crate::reading::{Input, Node, NodeHealth, Shard, Topology, Value};
     use crate::report::{Conclusion, Report};
     use crate::settings::{Baselines, Component, Settings};

@@ -8,6 +8,8 @@
 //! see, or gives it alone where there is none; with `only_adds = true` it gives nothing alone, because a part of a sum
 //! is no sum.
 
+mod blank;
+mod file;
 mod meaning;
 mod naming;
 mod pattern;
@@ -16,12 +18,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use headwater_engine::Kind;
-use headwater_engine::metric::{Form, Metric};
+use headwater_engine::metric::Metric;
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::exposition::FamilyKind;
 
+pub(super) use blank::Blank;
 pub(super) use meaning::Meaning;
 pub(super) use naming::{Asked, Naming, PartName};
 pub(super) use pattern::{LabelFilter, Labels};
@@ -49,6 +52,10 @@ pub struct Dialect {
     pub evidence_label: Option<String>,
     /// Families that are not even kept as free metrics.
     pub ignored: Vec<Pattern>,
+    /// Families whose free metrics are about the subjects of a role, and not about the target.
+    pub(super) free: Vec<(Pattern, SubjectRole)>,
+    /// What no number of a family means.
+    pub(super) blanks: Vec<Blank>,
     /// What is mapped.
     pub rows: Vec<Row>,
     /// Whether it is that of an exporter, which tells of others: on its pages no dialect that guesses is read.
@@ -61,6 +68,13 @@ pub struct Dialect {
     pub(super) foreign: LabelFilter,
     /// Which labels name the subjects of a role; those of other roles are the target's own.
     pub(super) names: BTreeMap<SubjectRole, Naming>,
+}
+
+impl Dialect {
+    /// What no number of the family with this key means, whoever reads it.
+    pub(super) fn blanks_of(&self, key: &str) -> impl Iterator<Item = &Blank> {
+        self.blanks.iter().filter(move |blank| blank.is_of(key))
+    }
 }
 
 /// One mapping of a dialect.
@@ -234,85 +248,6 @@ pub enum DialectError {
     },
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DialectFile {
-    id: String,
-    title: String,
-    priority: i64,
-    #[serde(default)]
-    exporter: bool,
-    #[serde(default)]
-    guesses: bool,
-    #[serde(default)]
-    recognise: Recognise,
-    #[serde(default)]
-    unless: BTreeMap<String, String>,
-    #[serde(default)]
-    ignore: Vec<String>,
-    #[serde(default)]
-    subject: BTreeMap<SubjectRole, naming::NamingEntry>,
-    row: Vec<RowEntry>,
-    example: Vec<Example>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Recognise {
-    #[serde(default)]
-    any: Vec<String>,
-    label: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RowEntry {
-    families: Vec<String>,
-    #[serde(default)]
-    except: Vec<String>,
-    metric: String,
-    #[serde(default)]
-    subject: SubjectRole,
-    part: Option<String>,
-    part_text: Option<String>,
-    #[serde(default)]
-    unnamed: bool,
-    #[serde(default, rename = "where")]
-    only: BTreeMap<String, String>,
-    #[serde(default)]
-    unless: BTreeMap<String, String>,
-    #[serde(default)]
-    field: Field,
-    #[serde(default)]
-    aggregate: Aggregate,
-    #[serde(default)]
-    add: bool,
-    #[serde(default)]
-    only_adds: bool,
-    #[serde(default)]
-    sentinels: Vec<f64>,
-    range: Option<[f64; 2]>,
-    #[serde(default)]
-    codes: BTreeMap<String, f64>,
-    bit: Option<u32>,
-    #[serde(default)]
-    level: bool,
-    states: Option<meaning::StatesEntry>,
-    #[serde(default)]
-    typed: Vec<String>,
-    #[serde(default)]
-    count: Vec<String>,
-    #[serde(default)]
-    over: Vec<String>,
-    repeated: Option<String>,
-    #[serde(default = "one")]
-    scale: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
 impl Dialects {
     /// The dialects that Headwater brings along.
     pub fn built_in() -> &'static Self {
@@ -328,7 +263,7 @@ impl Dialects {
         let mut ordered = vec![];
         let mut ids = HashSet::new();
         for (name, text) in files {
-            let file: DialectFile = toml::from_str(text).map_err(|error| DialectError::Toml {
+            let file: file::DialectFile = toml::from_str(text).map_err(|error| DialectError::Toml {
                 file: (*name).to_owned(),
                 reason: error.to_string().trim().to_owned(),
             })?;
@@ -346,113 +281,6 @@ impl Dialects {
     pub fn position(&self, id: &str) -> Option<usize> {
         self.list.iter().position(|dialect| dialect.id == id)
     }
-}
-
-impl DialectFile {
-    fn check(self, file: &str) -> Result<Dialect, DialectError> {
-        if self.row.is_empty() {
-            return Err(wrong(file, "row", "", "is missing: a dialect maps at least one family"));
-        }
-        if self.example.is_empty() {
-            return Err(wrong(file, "example", "", "is missing: a dialect shows what comes out of it"));
-        }
-        let has_ways = self.row.iter().any(|row| row.subject == SubjectRole::Edge);
-        if has_ways && !self.subject.contains_key(&SubjectRole::Edge) {
-            return Err(wrong(
-                file,
-                "subject",
-                "edge",
-                "is missing: say which labels name caller and callee",
-            ));
-        }
-        let names = self.subject.into_iter().map(|(role, entry)| Ok((role, entry.check(file, role)?)));
-        Ok(Dialect {
-            evidence: patterns(&self.recognise.any),
-            evidence_label: self.recognise.label,
-            ignored: patterns(&self.ignore),
-            foreign: LabelFilter::new(&self.unless),
-            names: names.collect::<Result<_, _>>()?,
-            rows: self.row.into_iter().map(|row| row.check(file)).collect::<Result<_, _>>()?,
-            is_exporter: self.exporter,
-            guesses: self.guesses,
-            examples: self.example,
-            id: self.id,
-            title: self.title,
-        })
-    }
-}
-
-impl RowEntry {
-    fn check(self, file: &str) -> Result<Row, DialectError> {
-        let metric = Metric::by_name(&self.metric)
-            .ok_or_else(|| wrong(file, "metric", &self.metric, "is not in the METRICS table"))?;
-        if self.families.is_empty() {
-            return Err(wrong(file, "families", "", "is empty: name at least one family"));
-        }
-        if !self.scale.is_finite() || self.scale <= 0.0 {
-            return Err(wrong(file, "scale", &self.scale.to_string(), "must be a positive number"));
-        }
-        if (self.add || self.only_adds) && metric.row().form == Form::Histogram {
-            return Err(wrong(file, "add", &self.metric, "is a histogram: only counts and levels add up"));
-        }
-        if !self.count.is_empty() && metric.row().form != Form::Histogram {
-            return Err(wrong(
-                file,
-                "count",
-                &self.metric,
-                "is no histogram: only a sum has a count beside it",
-            ));
-        }
-        if !self.over.is_empty() && metric.row().form != Form::Gauge {
-            return Err(wrong(file, "over", &self.metric, "is no level: only a level is a share of another"));
-        }
-        let kind = |word: &String| {
-            FamilyKind::from_word(word).ok_or_else(|| {
-                wrong(file, "typed", word, "is no type: write counter, gauge, histogram or summary")
-            })
-        };
-        let meaning = Meaning::new(meaning::MeaningKeys {
-            sentinels: self.sentinels,
-            range: self.range,
-            codes: self.codes,
-            bit: self.bit,
-            states: self.states,
-        })
-        .map_err(|(key, value, fix)| wrong(file, key, &value, fix))?;
-        let part = match (self.part, self.part_text) {
-            (Some(labels), None) => Some(PartName::Label(Labels::new(&labels))),
-            (None, Some(text)) => Some(PartName::text(text)),
-            (None, None) => None,
-            (Some(part), Some(_)) => {
-                return Err(wrong(file, "part", &part, "stands beside 'part_text': keep one of them"));
-            }
-        };
-        Ok(Row {
-            families: patterns(&self.families),
-            exceptions: patterns(&self.except),
-            metric,
-            role: self.subject,
-            field: self.field,
-            aggregate: self.aggregate,
-            adds: self.add || self.only_adds,
-            only_adds: self.only_adds,
-            is_level: self.level,
-            typed: self.typed.iter().map(kind).collect::<Result<_, _>>()?,
-            is_ratio: !self.over.is_empty(),
-            partners: patterns(if self.over.is_empty() { &self.count } else { &self.over }),
-            meaning,
-            repeated: self.repeated.as_deref().map(Labels::new),
-            scale: self.scale,
-            part,
-            takes_unnamed: self.unnamed,
-            only: LabelFilter::new(&self.only),
-            without: LabelFilter::new(&self.unless),
-        })
-    }
-}
-
-fn patterns(texts: &[String]) -> Vec<Pattern> {
-    texts.iter().map(|text| Pattern::family(text)).collect()
 }
 
 fn wrong(file: &str, what: &'static str, value: &str, fix: &'static str) -> DialectError {

@@ -2,20 +2,22 @@
 
 mod collect;
 mod explain;
+mod free;
+mod named;
 mod numbers;
+mod page;
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use headwater_engine::metric::{Form, Metric, MetricName};
+use headwater_engine::metric::{Form, Metric};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use crate::config::shown_address;
+use page::Page;
 
-use super::dialect::{Asked, Dialect, Dialects, Field, Naming, PartName, Pattern, Row, SubjectRole, key_of};
-use super::exposition::{Exposition, FamilyKind, Label, Role};
+use super::dialect::{Asked, Dialects, Field, PartName, Pattern, Row, SubjectRole};
+use super::exposition::{Exposition, FamilyKind};
 
 pub use explain::{Explanation, explain};
 
@@ -94,6 +96,10 @@ pub enum Fate {
     NothingFits(RowAt),
     /// So many of its series are free metrics.
     Free(usize),
+    /// None of its numbers is a value: its dialect says that they mean "not supported", "no limit" or the like.
+    NoValue,
+    /// It is about the exporter whose page it is on, or about somebody whom its labels do not name.
+    OfNobody,
     /// A dialect says that nobody wants it.
     Ignored,
     /// No row names it, and only levels and totals become free metrics.
@@ -122,78 +128,6 @@ pub struct RowAt {
 
 /// What one row at most may give: a metric of subjects of a role, of parts that are named in one way.
 type Slot = (SubjectRole, Metric, Option<&'static str>);
-
-/// A page with what is needed to look families up.
-struct Page<'p, 'a> {
-    exposition: &'p Exposition<'a>,
-    samples: Vec<Vec<u32>>,
-    keys: Vec<Cow<'p, str>>,
-    by_key: HashMap<Cow<'p, str>, Vec<usize>>,
-}
-
-impl<'p, 'a> Page<'p, 'a> {
-    fn new(exposition: &'p Exposition<'a>) -> Self {
-        let samples = exposition.by_family();
-        let keys: Vec<_> = exposition.families.iter().map(|family| key_of(&family.name)).collect();
-        let mut by_key: HashMap<_, Vec<usize>> = HashMap::new();
-        for (family, key) in keys.iter().enumerate().filter(|(family, _)| !samples[*family].is_empty()) {
-            by_key.entry(key.clone()).or_default().push(family);
-        }
-        Self { exposition, samples, keys, by_key }
-    }
-
-    /// The labels of the series of a family, each by what the label that `naming` joins by says; of several with one
-    /// value the first counts.
-    fn labels_by_joint<'s>(&'s self, family: &Pattern, naming: &Naming) -> HashMap<&'s str, &'s [Label<'a>]> {
-        let mut found = HashMap::new();
-        for at in self.matching(family).first().into_iter().flat_map(|family| &self.samples[*family]) {
-            let labels = self.exposition.labels(&self.exposition.samples[*at as usize]);
-            if let Some(joint) = naming.joint(labels) {
-                found.entry(joint).or_insert(labels);
-            }
-        }
-        found
-    }
-
-    /// The families with samples that a pattern fits, in the order of the page.
-    fn matching(&self, pattern: &Pattern) -> Vec<usize> {
-        match pattern.literal() {
-            Some(key) => self.by_key.get(key).cloned().unwrap_or_default(),
-            None => (0..self.keys.len())
-                .filter(|family| !self.samples[*family].is_empty() && pattern.fits(&self.keys[*family]))
-                .collect(),
-        }
-    }
-
-    /// The labels of the first series of a family; none when the page has not got it.
-    fn first_labels(&self, family: &Pattern) -> &[Label<'_>] {
-        let first = self.matching(family).first().and_then(|family| self.samples[*family].first());
-        first.map_or(&[], |at| self.exposition.labels(&self.exposition.samples[*at as usize]))
-    }
-
-    /// The families that a row names, best first; those that keep no buckets come after those that do.
-    fn candidates(&self, row: &Row) -> Vec<usize> {
-        let mut families: Vec<_> = row.families.iter().flat_map(|pattern| self.matching(pattern)).collect();
-        if row.metric.row().form == Form::Histogram {
-            families
-                .sort_by_key(|family| self.exposition.families[*family].kind == Some(FamilyKind::Summary));
-        }
-        families
-    }
-
-    fn shows(&self, dialect: &Dialect) -> bool {
-        dialect.evidence.iter().flat_map(|pattern| self.matching(pattern)).any(|family| {
-            let mut samples = self.samples[family].iter().map(|at| &self.exposition.samples[*at as usize]);
-            samples.any(|sample| {
-                !dialect.foreign.any(self.exposition.labels(sample))
-                    && dialect
-                        .evidence_label
-                        .as_ref()
-                        .is_none_or(|label| self.exposition.label(sample, label).is_some())
-            })
-        })
-    }
-}
 
 /// Maps the pages of one target, scrape after scrape.
 #[derive(Debug)]
@@ -323,74 +257,6 @@ impl Mapper {
         }
         Value::Histogram(histogram)
     }
-
-    /// Whether a family's numbers are in a metric already, or are known to be no numbers.
-    fn is_spoken_for(&self, fates: &[Fate]) -> bool {
-        fates.iter().any(|fate| match fate {
-            Fate::Mapped(_) | Fate::Added(_) | Fate::SecondChoice(_) => true,
-            Fate::NothingFits(at) => self.dialects.list[at.dialect].rows[at.row].meaning.has_sentinels(),
-            _ => false,
-        })
-    }
-
-    /// Keeps levels and totals that no row uses, first those that were kept before, up to the limit.
-    fn keep_free(&mut self, page: &Page<'_, '_>, ignored: &[&Pattern], mapping: &mut Mapping) {
-        let mut candidates = vec![];
-        for (family, known) in page.exposition.families.iter().enumerate() {
-            if self.is_spoken_for(&mapping.fates[family]) || page.samples[family].is_empty() {
-                continue;
-            }
-            let is_counter = known.kind == Some(FamilyKind::Counter);
-            // When a series began, as libraries write it beside each: no number of the target.
-            let is_created = !is_counter && page.keys[family].ends_with("_created");
-            let fate = if is_created || ignored.iter().any(|pattern| pattern.fits(&page.keys[family])) {
-                Fate::Ignored
-            } else if !is_counter
-                && !matches!(known.kind, None | Some(FamilyKind::Gauge | FamilyKind::Untyped))
-            {
-                Fate::Unmapped
-            } else {
-                Fate::Free(0)
-            };
-            mapping.fates[family].push(fate);
-            if fate != Fate::Free(0) {
-                continue;
-            }
-            for sample in page.samples[family].iter().map(|at| &page.exposition.samples[*at as usize]) {
-                if sample.value.is_finite() && page.exposition.role(sample) == Role::Plain {
-                    let (name, part) = (page.exposition.name(sample), joined(page.exposition.labels(sample)));
-                    let value =
-                        if is_counter { Value::Counter(sample.value) } else { Value::Gauge(sample.value) };
-                    candidates.push((family, format!("{name}{{{part}}}"), name, part, value));
-                }
-            }
-        }
-        let mut room = MOST_FREE_SERIES
-            .saturating_sub(candidates.iter().filter(|(_, id, ..)| self.free.contains(id)).count());
-        let mut kept = HashSet::new();
-        for (family, id, name, part, value) in candidates {
-            if !self.free.contains(&id) {
-                if room == 0 {
-                    mapping.left_out += 1;
-                    continue;
-                }
-                room -= 1;
-            }
-            if !kept.insert(id) {
-                continue;
-            }
-            if let Some(Fate::Free(series)) = mapping.fates[family].last_mut() {
-                *series += 1;
-            }
-            mapping.samples.push(Sample {
-                subject: self.target.itself.clone(),
-                metric: MetricName::from(name.to_owned()),
-                part: (!part.is_empty()).then(|| RemoteText::new(&part)),
-                value,
-            });
-        }
-        self.free = kept;
-    }
 }
 
 /// Whether a family of this type can give this metric.
@@ -423,9 +289,4 @@ fn add(samples: &mut [Sample], more: &Sample) -> bool {
         }
         _ => false,
     }
-}
-
-fn joined(labels: &[Label<'_>]) -> String {
-    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_address(&label.value));
-    labels.iter().map(one).collect::<Vec<_>>().join(",")
 }

@@ -12,6 +12,7 @@ use super::exported::exported_node;
 use super::exposition::{Exposition, decode};
 use super::fetch::{Address, Page};
 use super::gpu_names::gpu_names;
+use super::likeness::{is_markup, likeness};
 use super::mapping::{MOST_FREE_SERIES, MOST_NAMED, MOST_PARTS, Mapper};
 
 /// How far, in bytes, a page is searched for a form; login pages are short, but carry their style along.
@@ -53,9 +54,7 @@ impl PageReader {
     /// else.
     pub(in crate::sources) fn read(&mut self, reading: &mut Reading, took: Duration, fetched: &Page) {
         self.bytes += fetched.bytes.len() as u64;
-        // Lines of HTML such as `nginx 1` would pass as metrics.
-        let is_markup = fetched.bytes.trim_ascii_start().starts_with(b"<");
-        let page = decode(if is_markup { &[] } else { &fetched.bytes }, fetched.format);
+        let page = decode(if is_markup(&fetched.bytes) { &[] } else { &fetched.bytes }, fetched.format);
         let fault = page_fault(&page, fetched, &self.address);
         let is_other = fetched.claim.is_some() && fault.is_some();
         reading.faults.extend(fault);
@@ -137,13 +136,7 @@ fn page_fault(page: &Exposition<'_>, fetched: &Page, address: &Address) -> Optio
         |message: String| Some(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
     let has_nothing = page.samples.is_empty() && page.native_histograms == 0;
     if has_nothing || (fetched.claim.is_some() && page.problems.lost > 0) {
-        let what = fetched.claim.unwrap_or_else(|| match fetched.bytes.trim_ascii_start() {
-            [] => "an empty page",
-            [b'<', ..] => "HTML",
-            [b'{' | b'[', ..] => "JSON",
-            [0x1f, 0x8b, ..] => "a packed file (gzip) that it does not call so",
-            _ => "no line that is a metric",
-        });
+        let what = fetched.claim.unwrap_or_else(|| likeness(&fetched.bytes));
         let serves = match &fetched.led_to {
             Some(path) => format!("{address} leads to '{path}', which serves {what}, not metrics"),
             None => format!("{address} serves {what}, not metrics"),

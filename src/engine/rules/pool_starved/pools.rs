@@ -26,6 +26,8 @@ const OPERATIONS_S: u64 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     name: Option<RemoteText>,
+    /// Whether no other pool of the service is told of. Of several nobody tells which of them an operation runs on.
+    pub(super) is_only: bool,
     instances: usize,
     used: Option<Seen>,
     max: Option<Seen>,
@@ -38,8 +40,14 @@ pub(super) struct Pool {
     limit_wait: f64,
 }
 
-/// The pool that is shortest of connections; `None` where nothing fresh is told of any.
-pub(super) fn fullest(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Option<Pool> {
+/// The pool that is shortest of connections, one that starves before one that does not; `None` where nothing fresh is told
+/// of any. `gave_up` is whether operations are given up.
+pub(super) fn fullest(
+    scene: &Scene<'_>,
+    service: &Subject,
+    limits: &Limits<'_>,
+    gave_up: bool,
+) -> Option<Pool> {
     let mut pools: BTreeMap<Option<RemoteText>, Pool> = BTreeMap::new();
     for (instance, _) in scene.world.parts(service) {
         let metrics = [POOL_USED, POOL_MAX, POOL_PENDING, POOL_TIMEOUTS, POOL_WAIT];
@@ -57,11 +65,16 @@ pub(super) fn fullest(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>)
         }
     }
     let mut all: Vec<Pool> = pools.into_values().filter(Pool::is_told).collect();
+    let is_only = all.len() == 1;
     for pool in &mut all {
         (pool.limit_waiting, pool.limit_wait) = (limits.of("waiting"), limits.of("wait"));
+        pool.is_only = is_only;
     }
+    let starves = |pool: &Pool| pool.starves(limits, gave_up);
     all.into_iter().max_by(|one, other| {
-        one.severity().total_cmp(&other.severity()).then(one.share().total_cmp(&other.share()))
+        (starves(one).cmp(&starves(other)))
+            .then(one.severity().total_cmp(&other.severity()))
+            .then(one.share().total_cmp(&other.share()))
     })
 }
 

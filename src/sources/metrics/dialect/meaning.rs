@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::blank::NoValue;
 use super::pattern::Labels;
 use crate::sources::metrics::exposition::Label;
 
 /// How the numbers of a row are understood.
 #[derive(Debug)]
 pub(in crate::sources::metrics) struct Meaning {
-    /// Values that mean "no value".
-    sentinels: Vec<f64>,
-    range: Option<[f64; 2]>,
+    none: NoValue,
     codes: Vec<(f64, f64)>,
     /// The bit of a mask that is meant: 1 where it is set, else 0.
     bit: Option<u32>,
@@ -47,11 +46,7 @@ pub(super) struct StatesEntry {
 impl Meaning {
     /// Checks the keys; the error names the one that makes no sense, with its value and what to write.
     pub(super) fn new(keys: MeaningKeys) -> Result<Self, (&'static str, String, &'static str)> {
-        if let Some([least, most]) = keys.range
-            && least >= most
-        {
-            return Err(("range", format!("[{least}, {most}]"), "must begin below its end"));
-        }
+        let none = NoValue::new(keys.sentinels, keys.range)?;
         // A number on a page holds whole numbers up to 2^53.
         if let Some(bit) = keys.bit.filter(|bit| *bit > 52) {
             return Err(("bit", bit.to_string(), "is none of a number on a page: write 0 to 52"));
@@ -62,8 +57,7 @@ impl Meaning {
         };
         let states = keys.states.map(|entry| States { label: Labels::new(&entry.label), worth: entry.worth });
         Ok(Self {
-            sentinels: keys.sentinels,
-            range: keys.range,
+            none,
             codes: keys.codes.into_iter().map(code).collect::<Result<_, _>>()?,
             bit: keys.bit,
             states,
@@ -73,8 +67,7 @@ impl Meaning {
     /// What `value` means; `None` where it means nothing. A state that the row does not name is worth nothing, and
     /// a code that it does not name is unknown.
     pub(in crate::sources::metrics) fn of(&self, value: f64, labels: &[Label<'_>]) -> Option<f64> {
-        let is_out = self.range.is_some_and(|[least, most]| !(least..=most).contains(&value));
-        if !value.is_finite() || is_out || self.sentinels.contains(&value) {
+        if !value.is_finite() || self.none.has(value) {
             return None;
         }
         let value =
@@ -95,6 +88,6 @@ impl Meaning {
 
     /// Whether it knows of values that are no values.
     pub(in crate::sources::metrics) fn has_sentinels(&self) -> bool {
-        !self.sentinels.is_empty() || self.range.is_some()
+        self.none.is_known()
     }
 }

@@ -1,7 +1,6 @@
 //! The numbers that one row takes from one family.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use headwater_engine::Subject;
@@ -9,9 +8,11 @@ use headwater_engine::histogram::Histogram;
 use headwater_engine::metric::Form;
 use headwater_engine::reading::Value;
 
+use super::named::Named;
 use super::numbers::{Number, numbers};
-use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS, Page};
-use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Naming, Row, SubjectRole};
+use super::page::Page;
+use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS};
+use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Row, SubjectRole};
 use crate::sources::metrics::exposition::Label;
 
 /// The values by subject and part, in the order in which the page first has them.
@@ -38,15 +39,9 @@ pub(super) fn collect(
     row: &Row,
     asked: &Asked,
 ) -> Collected {
-    let naming = dialect.names.get(&row.role);
-    let named_by = match naming.and_then(|naming| Some((naming, naming.from.as_ref()?))) {
-        None => NamedBy::Itself,
-        Some((naming, family)) if naming.is_joined() => NamedBy::Joint(page.labels_by_joint(family, naming)),
-        Some((_, family)) => NamedBy::First(page.first_labels(family)),
-    };
-    let mut collector =
-        Collector { dialect, row, asked, naming, named_by, series: vec![], subjects: 0, left_out: 0 };
-    for (labels, number) in numbers(page, family, row) {
+    let named = Named::new(page, dialect, row.role, asked);
+    let mut collector = Collector { dialect, row, asked, named, series: vec![], subjects: 0, left_out: 0 };
+    for (labels, number) in numbers(page, family, dialect, row) {
         match number {
             Number::One(value) => collector.number(labels, value),
             Number::Whole(histogram) => collector.histogram(labels, histogram),
@@ -66,22 +61,11 @@ enum Fit {
     Foreign,
 }
 
-/// Whose labels name the subject of a series.
-enum NamedBy<'d> {
-    /// Its own.
-    Itself,
-    /// Those of one series for all.
-    First(&'d [Label<'d>]),
-    /// Those of the series of another family that says the same where both are joined.
-    Joint(HashMap<&'d str, &'d [Label<'d>]>),
-}
-
 struct Collector<'d> {
     dialect: &'d Dialect,
     row: &'d Row,
     asked: &'d Asked,
-    naming: Option<&'d Naming>,
-    named_by: NamedBy<'d>,
+    named: Named<'d>,
     series: Vec<Taken<Option<Value>>>,
     /// How many subjects the series are about.
     subjects: usize,
@@ -157,19 +141,7 @@ impl Collector<'_> {
 
     /// The place for a series' subject and part: `None` beyond the limits, `Some(None)` when it is new.
     fn slot(&mut self, labels: &[Label<'_>]) -> Option<&mut Option<Value>> {
-        let subject = match self.naming {
-            Some(naming) => {
-                let naming_labels = match &self.named_by {
-                    NamedBy::Itself => labels,
-                    NamedBy::First(first) => first,
-                    NamedBy::Joint(by) => {
-                        naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels)
-                    }
-                };
-                Some(naming.subject(naming_labels, self.asked)?)
-            }
-            None => None,
-        };
+        let subject = self.named.subject(labels).ok()?;
         let part = self.row.part.as_ref().and_then(|name| name.of(labels, self.asked));
         if self.row.part.is_some() && !self.row.takes_unnamed && part.is_none() {
             return None;

@@ -71,6 +71,10 @@ fn sentence(dialects: &Dialects, fate: Fate) -> String {
         }
         Fate::Free(0) => "is a free metric, but has no value or no room is left".to_owned(),
         Fate::Free(series) => format!("is a free metric with {series} series"),
+        Fate::NoValue => "has no value: its numbers mean that there is none".to_owned(),
+        Fate::OfNobody => {
+            "is about the exporter, which is no component, or about nobody whom its labels name".to_owned()
+        }
         Fate::Ignored => "is ignored: nobody needs it in an incident".to_owned(),
         Fate::Unmapped => "is not mapped; only levels and totals become free metrics".to_owned(),
     }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use headwater_engine::histogram::Histogram;
 
-use super::Page;
-use crate::sources::metrics::dialect::{Field, Labels, Row};
-use crate::sources::metrics::exposition::{FamilyKind, Label, Role};
+use super::page::Page;
+use crate::sources::metrics::dialect::{Dialect, Field, Labels, Row};
+use crate::sources::metrics::exposition::{FamilyKind, Label, Role, Sample};
 
 /// What one series says.
 pub(super) enum Number {
@@ -34,13 +34,14 @@ type Key<'p> = Vec<(&'p str, &'p str)>;
 pub(super) fn numbers<'p>(
     page: &'p Page<'p, '_>,
     family: usize,
+    dialect: &Dialect,
     row: &Row,
 ) -> Vec<(&'p [Label<'p>], Number)> {
     let exposition = page.exposition;
     let kind = exposition.families[family].kind;
     let mut found = vec![];
     if !row.partners.is_empty() {
-        with_partner(page, family, row, &mut found);
+        with_partner(page, family, dialect, row, &mut found);
     } else if matches!(kind, Some(FamilyKind::Histogram | FamilyKind::Summary)) {
         for series in exposition.histograms(&page.samples[family]) {
             let labels = exposition.labels(&exposition.samples[series.sample as usize]);
@@ -55,11 +56,8 @@ pub(super) fn numbers<'p>(
             found.extend(number.map(|number| (labels, number)));
         }
     } else {
-        for sample in page.samples[family].iter().map(|at| &exposition.samples[*at as usize]) {
-            if exposition.role(sample) == Role::Plain {
-                found.push((exposition.labels(sample), Number::One(sample.value)));
-            }
-        }
+        let plain = plain(page, family, dialect);
+        found.extend(plain.map(|sample| (exposition.labels(sample), Number::One(sample.value))));
     }
     let mut found: Vec<_> = found
         .into_iter()
@@ -74,20 +72,26 @@ pub(super) fn numbers<'p>(
     found
 }
 
+/// The samples of a family that are a number each, without those whose number means "no value".
+fn plain<'p>(page: &'p Page<'p, '_>, family: usize, dialect: &Dialect) -> impl Iterator<Item = &'p Sample> {
+    let blanks: Vec<_> = dialect.blanks_of(&page.keys[family]).collect();
+    page.samples[family]
+        .iter()
+        .map(|at| &page.exposition.samples[*at as usize])
+        .filter(|sample| page.exposition.role(sample) == Role::Plain)
+        .filter(move |sample| !blanks.iter().any(|blank| blank.is_none(sample.value)))
+}
+
 /// Puts each value together with the one of the partner family that has the same labels.
 fn with_partner<'p>(
     page: &'p Page<'p, '_>,
     family: usize,
+    dialect: &Dialect,
     row: &Row,
     found: &mut Vec<(&'p [Label<'p>], Number)>,
 ) {
     let Some(partner) = row.partners.iter().flat_map(|pattern| page.matching(pattern)).next() else { return };
-    let plain = |family: usize| {
-        page.samples[family]
-            .iter()
-            .map(|at| &page.exposition.samples[*at as usize])
-            .filter(|sample| page.exposition.role(sample) == Role::Plain)
-    };
+    let plain = |family: usize| plain(page, family, dialect);
     let mut partners: HashMap<Key<'_>, f64> =
         plain(partner).map(|sample| (key(page.exposition.labels(sample), None), sample.value)).collect();
     for sample in plain(family) {
