@@ -6,7 +6,7 @@
 use headwater_engine::Subject;
 use headwater_engine::gpu_memory::{Course, FULL};
 use headwater_engine::metric::Unit;
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{foreseen, show};
 use headwater_engine::rules::{Limits, by_id};
 use headwater_engine::settings::Settings;
 use headwater_engine::world::machine_of;
@@ -228,7 +228,7 @@ pub(super) fn course_words(course: Course) -> String {
         Course::Grows(growth) => {
             let ends = match (growth.full_since, growth.full_in_s) {
                 (Some(since), _) => format!("full since {}", since.clock()),
-                (None, Some(seconds)) => format!("full in {}", show(seconds, Unit::Seconds)),
+                (None, Some(seconds)) => format!("full in {}", foreseen(seconds)),
                 (None, None) => "not full within a day".to_owned(),
             };
             format!(
