@@ -139,6 +139,7 @@ impl Kiosk {
             };
             self.panels[place].draw(&view, rest, buffer);
         }
+        shown.palette.glyphs.fit(buffer, area);
     }
 
     fn place(&self) -> usize {
