@@ -2,7 +2,7 @@
 
 use headwater_engine::reading::Found;
 use headwater_engine::report::Suspect;
-use headwater_engine::runbook::{Asks, Standing, accused};
+use headwater_engine::runbook::{Asks, Standing};
 use headwater_engine::{Snapshot, Subject};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
@@ -53,7 +53,7 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
         let action = if due > shown.place { Action::Right } else { Action::Left };
         let id = &shown.runbook.steps[due].id;
         let why = match shown.progress.standing(due) {
-            Standing::Outdated => "has become bad since it was answered",
+            Standing::Outdated => "has become bad",
             _ => "is due",
         };
         return press(action, &format!("go on to step {id}, which {why}"));
@@ -82,7 +82,7 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
         Found::Bad if asks(Asks::Recovery) => press(Action::Confirm, "confirm: not yet; or wait until it is"),
         // Bad, and yet which key it is can still be found out.
         Found::Bad => scan_first(shown, view).unwrap_or_else(|| {
-            press(Action::Confirm, &format!("confirm what is shown: bad{}", leads(shown, view)))
+            press(Action::Confirm, &format!("confirm what is shown: bad{}", leads(shown)))
         }),
         Found::Good => press(Action::Confirm, "confirm what is shown: good"),
         Found::Unknown => not_seen(shown, view),
@@ -90,16 +90,17 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
 }
 
 /// Where a bad answer leads, and why there where the step itself says something else.
-fn leads(shown: &Shown<'_>, view: &View<'_>) -> String {
+fn leads(shown: &Shown<'_>) -> String {
     let Some(place) = shown.progress.leads(shown.runbook, shown.place, Found::Bad) else {
         return String::new();
     };
     let step = &shown.runbook.steps[place];
-    let why = accused(shown.runbook, view.snapshot)
-        .filter(|accused| accused.place == place && shown.step.bad_leads_to.as_ref() != Some(&step.id))
-        .filter(|_| shown.step.bad_leads_to.is_some())
-        .map_or_else(String::new, |accused| format!(": {} is accused first", accused.suspect.subject));
-    format!("; then step {}{why}", step.id)
+    let is_said = shown.step.bad_leads_to.as_ref().is_none_or(|id| *id == step.id);
+    // In the cells of a small terminal.
+    match shown.progress.accused == Some(place) && !is_said {
+        true => format!("; then step {}, {}: accused first", step.id, step.title),
+        false => format!("; then step {}", step.id),
+    }
 }
 
 /// The scan that would tell this step more, while it is to be asked for or runs.
@@ -123,7 +124,7 @@ fn not_seen(shown: &Shown<'_>, view: &View<'_>) -> String {
     }
     let key = |action| view.keys.way_to(action);
     format!(
-        "press {} to go on and leave it unknown, or {} to answer with a note: not all is seen",
+        "press {} to leave it unknown and go on, or {} to answer with a note",
         key(Action::Confirm),
         key(Action::Override)
     )

@@ -31,7 +31,7 @@ fn the_hint_names_the_next_key_from_the_beginning_to_the_report() {
     assert!(step.seen[0].as_str().starts_with("redis/features#2: 23.9 MB/s"), "{:?}", step.seen);
 
     // What nobody sees passes nothing, and holds nobody up.
-    let told = "next: press v to go on and leave it unknown, or o to answer with a note: not all is seen";
+    let told = "next: press v to leave it unknown and go on, or o to answer with a note";
     assert_eq!(stage.hint(), told);
     let Outcome::Wants(Intent::AskText(title)) = stage.act(Action::Override) else { panic!("no question") };
     assert!(title.starts_with("2 step 2: what do you know"), "{title}");

@@ -16,7 +16,6 @@ mod remedy;
 
 use serde::{Deserialize, Serialize};
 
-pub use accused::{Accused, accused};
 pub use check::{CheckState, Outcome, evaluate, found};
 pub use clock::{Clock, GOLDEN, Piece, clock};
 pub use culprit::{Culprit, culprit};

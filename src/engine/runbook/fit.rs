@@ -1,6 +1,7 @@
 //! How well a runbook fits what is seen.
 
-use super::{Runbook, accused};
+use super::Runbook;
+use super::accused::accused;
 use crate::snapshot::Snapshot;
 
 /// How well a runbook fits, the best first.
@@ -28,7 +29,7 @@ pub fn fit(runbook: &Runbook, snapshot: &Snapshot) -> Fit {
         return Fit::Accused;
     }
     if runbook.when.is_empty() {
-        return accused(runbook, snapshot).map_or(Fit::Always, |accused| Fit::AtStep(accused.place));
+        return accused(runbook, snapshot).map_or(Fit::Always, Fit::AtStep);
     }
     let fires = |rule: &String| {
         snapshot.rules.iter().any(|row| row.rule == *rule && matches!(row.state, "firing" | "ended"))

@@ -1,7 +1,8 @@
 //! How far somebody has come in a runbook: told by the acts that were recorded.
 
+use super::accused::accused;
 use super::check::{CheckState, evaluate, found};
-use super::{Runbook, Step, accused};
+use super::{Runbook, Step};
 use crate::reading::{ActKind, Found, StepAct, StepAnswer};
 use crate::snapshot::Snapshot;
 use crate::text::RemoteText;
@@ -149,7 +150,7 @@ pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
             .iter()
             .map(|step| step.checks.iter().map(|check| evaluate(check, snapshot)).collect())
             .collect(),
-        accused: accused(runbook, snapshot).map(|accused| accused.place),
+        accused: accused(runbook, snapshot),
         due: None,
     };
     // The place of the last answer, and where it leads.
