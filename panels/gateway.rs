@@ -34,7 +34,12 @@ static WORDS: &[(&str, &str)] = &[
     ("originals", "requests before any was sent again: what people really want"),
     ("attempts", "originals with all that was sent again"),
     ("amplification", "attempts an original; from 1.5 on retries are most of the trouble"),
-    ("goodput", "requests that ended well; what is offered above it is wasted"),
+    ("goodput", "requests that ended well"),
+    ("wasted", "attempts that have ended and came to nothing; those under way are neither well nor wasted"),
+    (
+        "+ - ~ *",
+        "how a gateway treats an upstream: in, out, unready, failing; who is guilty the verdicts say",
+    ),
     ("upstream", "what a gateway sends requests to: a cluster, a pool or one address, as it names it"),
     ("out", "members of an upstream that the gateway has taken out of rotation"),
 ];

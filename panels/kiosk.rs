@@ -138,6 +138,7 @@ impl Kiosk {
             };
             self.panels[place].draw_on_wall(&view, rest, buffer);
         }
+        shown.palette.glyphs.fit(buffer, area);
     }
 
     fn place(&self) -> usize {

@@ -11,6 +11,7 @@ mod cases;
 mod changes;
 mod curves;
 mod data_state;
+mod elsewhere;
 #[cfg(test)]
 mod example;
 mod gateway;

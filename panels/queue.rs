@@ -161,7 +161,8 @@ impl ListPanel for Queue {
 
 /// The verdict on a row, and why its requests wait where the page says it.
 fn said(row: &Line) -> Vec<(String, ColorRole)> {
-    let verdict = format!("{} {}: {}", verdict_word(row.verdict), row.id, row.reason);
+    let elsewhere = row.elsewhere.as_ref().map_or_else(String::new, |whose| format!("; {whose}"));
+    let verdict = format!("{} {}: {}{elsewhere}", verdict_word(row.verdict), row.id, row.reason);
     let mut said = vec![(verdict, role_of(row.verdict))];
     if !row.reasons.is_empty() {
         said.push((format!("waiting for {}", row.reasons.join(", ")), ColorRole::Text));

@@ -10,6 +10,7 @@ mod shown;
 mod step_lines;
 
 use headwater_engine::Moment;
+use headwater_engine::reading::ActKind;
 use headwater_engine::runbook::Offer;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -47,10 +48,15 @@ const WITH_HINT: u16 = 3;
 
 /// What help explains.
 static WORDS: &[(&str, &str)] = &[
-    ("confirm", "you have seen what the checks show, good or bad; it does not mean that all is well"),
+    (
+        "confirm",
+        "you have seen what the checks show, good, bad or not known; it does not mean that all is well",
+    ),
     ("override", "you know better than the checks, or they cannot see it: your words stand in the report"),
     ("blind", "the checks of the step cannot be evaluated on fresh data, so it cannot pass"),
-    ("noted", "the step was answered by your words and not by its checks"),
+    ("! noted", "the step was answered by your words and not by its checks"),
+    ("? noted", "you went on though its checks could not be seen: it is left unknown"),
+    ("redo", "the step was answered before it became bad: look again"),
     ("gate", "what must be so before an action is taken"),
     ("left", "what is left of the golden five minutes: scope, metric, component, test, stop"),
 ];
@@ -61,8 +67,11 @@ struct RunbookPanel {
     chosen: Option<String>,
     /// The list of runbooks, while it is open.
     choice: Option<Choice>,
-    /// The step that is looked at, by its id; without one the step that is due.
+    /// The step that is looked at, by its id; without one the step that was due when the last act was recorded.
     looked_at: Option<String>,
+    /// The step that was due then, and how many acts there were: what becomes due while somebody reads is told, and the step
+    /// under his eyes stays.
+    followed: Option<(usize, String)>,
     /// The action under the cursor.
     action: usize,
     /// Whether the cursor has moved and its action is to be brought into sight.
@@ -121,7 +130,7 @@ impl Panel for RunbookPanel {
                 choice::Chosen::Leave(chosen) => {
                     self.choice = None;
                     if chosen.is_some() {
-                        (self.chosen, self.looked_at, self.known) = (chosen, None, None);
+                        (self.chosen, self.looked_at, self.followed, self.known) = (chosen, None, None, None);
                     }
                     return Outcome::Done;
                 }
@@ -226,8 +235,10 @@ impl Panel for RunbookPanel {
     }
 
     fn agreed(&mut self, effect: &Effect) {
-        if matches!(effect, Effect::Scan(_)) {
-            self.scan_began = self.known.as_ref().map(Known::at);
+        match effect {
+            Effect::Scan(_) => self.scan_began = self.known.as_ref().map(Known::at),
+            Effect::Act(ActKind::Step(_)) => self.leave_step(),
+            _ => {}
         }
     }
 
@@ -245,6 +256,12 @@ impl RunbookPanel {
         self.looked_at = Some(step.id.clone());
         self.action = 0;
         Outcome::Done
+    }
+
+    /// Shows the step that is due as soon as the answer that was just given is recorded.
+    fn leave_step(&mut self) {
+        self.looked_at = None;
+        self.action = 0;
     }
 
     fn choose_action(&mut self, place: usize) -> Outcome {

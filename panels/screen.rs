@@ -210,9 +210,14 @@ impl Screen {
             let (_, place) = split_below(below_head, below_head.height - bar);
             bar::draw(self, shown, place, buffer);
         }
+        self.draw_overlay(docked, rest, shown, buffer);
+        shown.palette.glyphs.fit(buffer, area);
+    }
+
+    fn draw_overlay(&mut self, docked: Rect, rest: Rect, shown: &Shown<'_>, buffer: &mut Buffer) {
         if let Some(mut overlay) = self.overlay.take() {
             // What is typed in a window needs a few rows, and takes those of the head where there are no others.
-            let over = if docked.is_empty() && rest.height < LEAST_OVER { area } else { rest };
+            let over = if docked.is_empty() && rest.height < LEAST_OVER { self.area } else { rest };
             overlay.draw(&mut self.around(shown), docked, over, buffer);
             self.overlay = Some(overlay);
         }

@@ -61,8 +61,11 @@ impl Bins {
         self.0.place(at)
     }
 
-    /// `5 s a cell, 5 min`.
+    /// `5 s a cell, 5 min`; nothing where there is no room for a cell.
     pub(crate) fn words(&self) -> String {
+        if self.0.count == 0 {
+            return String::new();
+        }
         let span = self.span_ms() as f64 / 1_000.0;
         // From two minutes on tenths of a minute are exact enough.
         let span = if span < 120.0 { span } else { (span / 6.0).round() * 6.0 };
@@ -181,6 +184,7 @@ mod tests {
         assert_eq!(cells(&watched(400), 20).0.words(), "10 s a cell, 3.3 min");
         assert_eq!(cells(&watched(400), 60).0.words(), "5 s a cell, 5 min");
         assert_eq!(cells(&watched(400), 1).0.words(), "5 min a cell, 5 min");
+        assert_eq!(cells(&watched(400), 0).0.words(), "", "no cell is drawn");
     }
 
     #[test]

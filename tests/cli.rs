@@ -749,7 +749,7 @@ fn the_doctor_says_which_rules_stay_blind_and_what_a_log_lacks() {
         "2 of its last 3 lines are in its format, 0 with an id: write the request's id into each line",
         "add service/ranker: no buckets of the time that requests take",
         "add service/ranker: nothing counts what is asked again: a rise is 'surge or storm'",
-        "blind are queue-not-compute, batch-starved, compute-bound, no-backpressure",
+        "these rules cannot judge without it: queue-not-compute, batch-starved, compute-bound, no-backpressure",
     ] {
         assert!(flat.contains(words), "no '{words}' in {}", seen.out);
     }

@@ -12,11 +12,11 @@ const WORDS: &str = "nothing here shows it";
 /// More keys than any way through takes: a screen that leads in a circle must end the test.
 const MOST_KEYS: usize = 60;
 
-fn walkthrough(home: &TempDir, size: (u16, u16)) -> Terminal {
+fn walkthrough(scenario: &str, home: &TempDir, size: (u16, u16)) -> Terminal {
     let folder = home.path().to_str().expect("temporary folders have plain names");
     let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, folder));
     let program = Path::new(env!("CARGO_BIN_EXE_headwater"));
-    let arguments = ["demo", "hot-shard", "--walkthrough", "--no-color"];
+    let arguments = ["demo", scenario, "--walkthrough", "--no-color"];
     Terminal::start(program, &arguments, home.path(), size, &variables)
 }
 
@@ -150,7 +150,7 @@ fn told(home: &TempDir) {
 fn keys_that_the_screen_names_lead_from_step_0_to_a_write_up() {
     for size in [(80, 24), (160, 48)] {
         let home = TempDir::new().expect("a temporary folder can be made");
-        let mut terminal = walkthrough(&home, size);
+        let mut terminal = walkthrough("hot-shard", &home, size);
         // The fault comes after seconds: a newcomer sees it come.
         terminal.until("there is an incident", |screen| screen.contains("X INCIDENT"));
         follow(&mut terminal);
@@ -159,4 +159,28 @@ fn keys_that_the_screen_names_lead_from_step_0_to_a_write_up() {
         assert_eq!(terminal.leftovers(), [""; 0]);
         told(&home);
     }
+}
+
+/// The callers, the gateway and the queue of a GPU that leaks are its victims, and a bad step at one of them would lead past
+/// the step of the GPU.
+#[test]
+fn the_way_through_a_leak_asks_about_the_gpu_before_it_ends() {
+    let home = TempDir::new().expect("a temporary folder can be made");
+    let mut terminal = walkthrough("gpu-leak", &home, (160, 48));
+    terminal
+        .until("the GPU is guilty", |screen| screen.contains("GUILTY") && screen.contains("gpu/simulated:0"));
+    follow(&mut terminal);
+    terminal.press("q");
+    assert_eq!(terminal.exit_code(), 0);
+    let report = std::fs::read_to_string(saved(&home, "json")).expect("a report as JSON");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let notes = report["notes"].as_array().expect("notes");
+    let steps: Vec<&str> = notes
+        .iter()
+        .filter(|note| note["kind"] == "step")
+        .map(|note| note["text"].as_str().expect("a text"))
+        .collect();
+    let place = |step: &str| steps.iter().position(|text| text.starts_with(step));
+    let (gpu, stop) = (place("6 GPU: confirmed bad"), place("8 Stop it: confirmed"));
+    assert!(gpu.is_some() && gpu < stop, "{steps:#?}");
 }

@@ -1,5 +1,10 @@
 //! The characters that widgets draw with.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::ascii::only_ascii;
+
 /// Which characters a terminal can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Glyphs {
@@ -56,6 +61,14 @@ impl Glyphs {
         match self {
             Self::Unicode => "─",
             Self::Ascii => "-",
+        }
+    }
+
+    /// Makes an area of what has been drawn one that such a terminal can show: numbers and sentences have characters of their
+    /// own, and so have names from outside.
+    pub fn fit(self, buffer: &mut Buffer, area: Rect) {
+        if self == Self::Ascii {
+            only_ascii(buffer, area);
         }
     }
 

@@ -4,6 +4,7 @@
 //! with the call; a meaning is always carried by a glyph or a word as well, so each widget can be read without
 //! any colour.
 
+pub mod ascii;
 #[cfg(test)]
 mod drawn;
 pub mod glyphs;

@@ -1,15 +1,28 @@
 //! What each caller or gateway asks, how much of it again, and how much of it ends well.
 
 use headwater_engine::metric::{
-    CALLS, CLIENT_ABORTED, CLIENT_ATTEMPTS, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS, LOG_REPEATED,
-    LOG_REQUESTS, Metric, REQUESTS, RETRIES, TOLD_OF_THE_WHOLE, UPSTREAM_ERRORS, UPSTREAM_REQUESTS,
-    UPSTREAM_RETRIES, Unit,
+    CALLS, CLIENT_ABORTED, CLIENT_ATTEMPTS, CLIENT_DURATION, CLIENT_ORIGINALS, CLIENT_SUCCESSES, ERRORS,
+    LOG_REPEATED, LOG_REQUESTS, Metric, REQUESTS, RETRIES, TOLD_OF_THE_WHOLE, UPSTREAM_ACTIVE,
+    UPSTREAM_ERRORS, UPSTREAM_REQUESTS, UPSTREAM_RETRIES, Unit,
 };
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{share, show};
 use headwater_engine::{Kind, Snapshot, Subject};
 
 /// Sums of rates with signs: what is told of one number.
 pub(super) type Sum = &'static [(f64, Metric)];
+
+/// How it is known which of the attempts have ended: what is under way is neither well nor wasted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ended {
+    /// They are counted when they end.
+    Counted,
+    /// They are counted when they are sent; this gauge tells how many are under way.
+    UnderWay(Metric),
+    /// This histogram counts originals as they end, and each repetition follows an attempt that has.
+    Originals(Metric),
+    /// Nobody tells.
+    Unknown,
+}
 
 /// A way to count: which metrics make originals, attempts and goodput.
 #[derive(Debug)]
@@ -24,6 +37,8 @@ pub(super) struct Counting {
     pub(super) attempts: Sum,
     /// What ended well; empty where nobody tells.
     pub(super) goodput: Sum,
+    /// Which of the attempts have ended.
+    ended: Ended,
 }
 
 /// Every way, the surest first.
@@ -34,6 +49,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, CLIENT_ORIGINALS)],
         attempts: &[(1.0, CLIENT_ATTEMPTS)],
         goodput: &[(1.0, CLIENT_SUCCESSES)],
+        ended: Ended::Originals(CLIENT_DURATION),
     },
     Counting {
         needs: &[UPSTREAM_REQUESTS, UPSTREAM_RETRIES],
@@ -41,6 +57,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_RETRIES)],
         attempts: &[(1.0, UPSTREAM_REQUESTS)],
         goodput: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_ERRORS)],
+        ended: Ended::UnderWay(UPSTREAM_ACTIVE),
     },
     Counting {
         needs: &[CALLS, RETRIES],
@@ -48,6 +65,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, CALLS)],
         attempts: &[(1.0, CALLS), (1.0, RETRIES)],
         goodput: &[],
+        ended: Ended::Unknown,
     },
     Counting {
         needs: &[REQUESTS, RETRIES],
@@ -56,6 +74,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, REQUESTS)],
         attempts: &[(1.0, REQUESTS), (1.0, RETRIES)],
         goodput: &[(1.0, REQUESTS), (-1.0, ERRORS)],
+        ended: Ended::Counted,
     },
     Counting {
         needs: &[LOG_REQUESTS, LOG_REPEATED],
@@ -63,6 +82,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, LOG_REQUESTS), (-1.0, LOG_REPEATED)],
         attempts: &[(1.0, LOG_REQUESTS)],
         goodput: &[],
+        ended: Ended::Unknown,
     },
     Counting {
         needs: &[CLIENT_ORIGINALS],
@@ -70,6 +90,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, CLIENT_ORIGINALS)],
         attempts: &[],
         goodput: &[],
+        ended: Ended::Unknown,
     },
     Counting {
         needs: &[UPSTREAM_REQUESTS],
@@ -77,6 +98,7 @@ static COUNTINGS: &[Counting] = &[
         originals: &[(1.0, UPSTREAM_REQUESTS)],
         attempts: &[],
         goodput: &[(1.0, UPSTREAM_REQUESTS), (-1.0, UPSTREAM_ERRORS)],
+        ended: Ended::UnderWay(UPSTREAM_ACTIVE),
     },
 ];
 
@@ -93,6 +115,8 @@ pub(super) struct Asked {
     pub(super) attempts: Option<f64>,
     /// Requests a second that ended well.
     pub(super) goodput: Option<f64>,
+    /// Attempts a second that ended, well or not.
+    ended: Option<f64>,
     /// Requests a second whose caller stopped waiting.
     pub(super) aborted: Option<f64>,
 }
@@ -103,10 +127,16 @@ impl Asked {
         self.attempts.filter(|_| self.originals > 0.0).map(|attempts| attempts / self.originals)
     }
 
-    /// The share of what is sent that ends in nothing.
-    pub(super) fn wasted(&self) -> Option<f64> {
-        let sent = self.attempts.unwrap_or(self.originals);
-        self.goodput.filter(|_| sent > 0.0).map(|good| (1.0 - good / sent).clamp(0.0, 1.0))
+    /// The share of the attempts that have ended which came to nothing, and whether it may be more: where nobody tells what
+    /// has ended, what was asked again and what was given up are known to have.
+    pub(super) fn wasted(&self) -> Option<(f64, bool)> {
+        let good = self.goodput?;
+        let seen = || {
+            let again = (self.attempts? - self.originals).max(0.0);
+            Some(good + again + self.aborted.unwrap_or(0.0))
+        };
+        let ended = self.ended.or_else(seen)?;
+        Some((share(ended - good, ended)?, self.ended.is_none()))
     }
 
     /// All of it in one sentence.
@@ -125,8 +155,11 @@ impl Asked {
             }
         };
         let goodput = match (self.goodput, self.wasted()) {
-            (Some(good), Some(wasted)) => {
-                format!("; {} end well, {} wasted", rate(good), show(wasted, Unit::Ratio))
+            // To be wasted at least not at all says nothing.
+            (Some(good), None | Some((0.0, true))) => format!("; {} end well", rate(good)),
+            (Some(good), Some((wasted, is_least))) => {
+                let least = if is_least { "at least " } else { "" };
+                format!("; {} end well, {least}{} wasted", rate(good), show(wasted, Unit::Ratio))
             }
             _ => "; nobody tells how many end well".to_owned(),
         };
@@ -153,14 +186,32 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     let sum = |sum: Sum| {
         let values: Option<Vec<f64>> =
             sum.iter().map(|(sign, metric)| Some(sign * total(snapshot, subject, *metric)?)).collect();
-        values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>().max(0.0))
+        values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>())
+    };
+    let (originals, attempts) = (sum(counting.originals)?.max(0.0), sum(counting.attempts));
+    let all = attempts.unwrap_or(originals);
+    let (ended, goodput) = match counting.ended {
+        Ended::Counted => (Some(all), sum(counting.goodput)),
+        Ended::UnderWay(metric) => {
+            let more = under_way(snapshot, subject, metric);
+            // More that fails than is sent was sent before: without the number under way nobody knows what ends well.
+            let good = sum(counting.goodput).map(|good| good - more.unwrap_or(0.0));
+            let good = good.filter(|good| more.is_some() || *good >= 0.0);
+            (Some(all - more.unwrap_or(0.0)), good)
+        }
+        Ended::Originals(metric) => {
+            let again = (all - originals).max(0.0);
+            (finished(snapshot, subject, metric).map(|done| done + again), sum(counting.goodput))
+        }
+        Ended::Unknown => (None, sum(counting.goodput)),
     };
     Some(Asked {
         subject: subject.clone(),
         counting,
-        originals: sum(counting.originals)?,
-        attempts: sum(counting.attempts),
-        goodput: sum(counting.goodput),
+        originals,
+        attempts,
+        goodput: goodput.map(|good| good.max(0.0)),
+        ended: ended.map(|ended| ended.max(0.0)),
         aborted: match subject.kind() {
             Kind::Client => total(snapshot, subject, CLIENT_ABORTED),
             _ => total(snapshot, subject, headwater_engine::metric::ABORTED),
@@ -168,12 +219,39 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     })
 }
 
-/// The sum of the present values of a metric over instances and parts; `None` when none is fresh.
+/// How many more a second are under way, over the span that is present.
+fn under_way(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
+    let span = snapshot.present_span();
+    let growth = |(by, part, now): Series<'_>| {
+        let (now, trace) = (now?, snapshot.history.trace(by, metric, part)?);
+        let last = trace.latest_at(snapshot.at)?;
+        let then = trace.since(last.at - span).next()?;
+        let apart = last.at.since(then.at).as_secs_f64();
+        (apart > 0.0).then(|| (now - then.value) / apart)
+    };
+    series(snapshot, subject, metric).into_iter().filter_map(growth).reduce(|sum, one| sum + one)
+}
+
+/// How many a second a histogram counted, over the span that is present.
+fn finished(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
+    let rate = |by: &Subject| {
+        let scrapes = snapshot.history.scrapes(by, metric, None)?;
+        let last = scrapes.last_at(snapshot.at).filter(|last| *last >= snapshot.fresh_from(by, metric))?;
+        let (from, gained) = scrapes.gained_since(last - snapshot.present_span(), last)?;
+        let apart = last.since(from).as_secs_f64();
+        (apart > 0.0).then(|| gained.count / apart)
+    };
+    snapshot.history.parts(subject).filter_map(rate).reduce(|sum, one| sum + one)
+}
+
+/// The sum of the present values of a metric over instances and parts, over the span over which rules take them, so that both
+/// say the same; `None` when none is fresh.
 pub(super) fn total(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
     if TOLD_OF_THE_WHOLE.contains(&metric) {
-        return snapshot.total(subject, metric);
+        return snapshot.total_mean(subject, metric);
     }
-    series(snapshot, subject, metric).into_iter().filter_map(|(_, _, now)| now).reduce(|sum, one| sum + one)
+    let mean = |(by, part, _): Series<'_>| Some(snapshot.present_mean(by, metric, part)?.value);
+    series(snapshot, subject, metric).into_iter().filter_map(mean).reduce(|sum, one| sum + one)
 }
 
 /// A series with who tells it, its part and its present value.

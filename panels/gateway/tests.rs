@@ -1,3 +1,5 @@
+mod ending;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,7 +189,7 @@ fn nothing_told_is_not_well() {
 fn what_is_copied_is_the_row_under_the_cursor() {
     let snapshot = storm();
     let copied = stage(&snapshot).copied().unwrap();
-    assert!(copied.contains("of gateway/edge@10.3.0.1:9901, out: attempts 6/s, errors 33.3 %"), "{copied}");
+    assert!(copied.contains("of gateway/edge@10.3.0.1:9901, out; first suspect: client/load (retry-storm): attempts 6/s, errors 33.3 %"), "{copied}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use headwater_engine::metric::{
     UPSTREAM_RETRIES, UPSTREAM_TIMEOUT, UPSTREAM_TIMEOUTS, Unit,
 };
 use headwater_engine::quantity::{show, times};
+use headwater_engine::report::Suspect;
+use headwater_engine::snapshot::RuleState;
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::asked::{Asked, series, total};
@@ -38,7 +40,7 @@ pub(super) fn account(snapshot: &Snapshot, asked: &[Asked]) -> Vec<Told> {
     let mut lines = vec![];
     for state in snapshot.rules.iter().filter(|state| RULES.contains(&state.rule) && state.state == "firing")
     {
-        let text = format!("{}: {}", state.subject, state.detail);
+        let text = format!("{}: {}{}", state.subject, state.detail, seen_at(snapshot, state));
         lines.push(
             Told::new(Weight::Core, &format!("! {}", short(state.rule)), text).colored(ColorRole::Suspect),
         );
@@ -70,6 +72,22 @@ pub(super) fn account(snapshot: &Snapshot, asked: &[Asked]) -> Vec<Told> {
         }
     }
     lines
+}
+
+/// The rules whose numbers are those that stand below.
+const OF_THE_SAME: &[&str] = &["retry-storm", "surge"];
+
+/// When the numbers of a finding were seen, where that is not now: it stays for a while after the last breach, and stands above
+/// the same numbers of the present.
+fn seen_at(snapshot: &Snapshot, state: &RuleState) -> String {
+    if !OF_THE_SAME.contains(&state.rule) {
+        return String::new();
+    }
+    let is_it = |suspect: &&Suspect| suspect.rule == state.rule && suspect.subject == state.subject;
+    let suspect = snapshot.report.suspects.iter().find(is_it);
+    let seen = suspect.and_then(|suspect| suspect.evidence.iter().map(|evidence| evidence.at).max());
+    let past = seen.filter(|seen| snapshot.at.since(*seen) > snapshot.present_span());
+    past.map_or_else(String::new, |seen| format!(" (at {} UTC)", seen.clock()))
 }
 
 /// A rule's id in the cells of a label.
@@ -176,7 +194,8 @@ pub(super) fn words(line: &Line) -> String {
     let known = NUMBERS.iter().filter_map(|number| Some(format!("{} {}", number.name, number.show(line)?)));
     let texts: Vec<String> = known.collect();
     let numbers = if texts.is_empty() { "no number is fresh".to_owned() } else { texts.join(", ") };
-    format!("{} of {}, {}: {numbers}", line.name, line.gateway, line.state().word())
+    let elsewhere = line.elsewhere.as_ref().map_or_else(String::new, |whose| format!("; {whose}"));
+    format!("{} of {}, {}{elsewhere}: {numbers}", line.name, line.gateway, line.state().word())
 }
 
 /// The whole story of one upstream.
@@ -184,6 +203,7 @@ pub(super) fn upstream(snapshot: &Snapshot, line: &Line) -> Vec<Told> {
     let state = line.state();
     let mark = format!("{} {}", state.glyph(), state.word());
     let mut lines = vec![Told::new(Weight::Core, &mark, line.why()).colored(state.role())];
+    lines.extend(line.elsewhere.iter().map(|whose| Told::new(Weight::Core, "why", whose.clone())));
     for number in NUMBERS {
         let text = match number.show(line) {
             Some(value) => format!("{value}  {}", number.help),

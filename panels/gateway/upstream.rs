@@ -5,9 +5,10 @@ use headwater_engine::metric::{
     UPSTREAM_MEMBERS, UPSTREAM_PENDING, UPSTREAM_READY, UPSTREAM_REQUESTS, UPSTREAM_RETRIES,
     UPSTREAM_TIMEOUT, Unit,
 };
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{share, show};
 use headwater_engine::{RemoteText, Snapshot, Subject};
 
+use crate::elsewhere::first_suspect;
 use crate::palette::ColorRole;
 use crate::strip_bins::Bins;
 use crate::table::Row;
@@ -53,23 +54,23 @@ impl State {
         }
     }
 
-    /// The sign for it.
+    /// The sign for it: none of those that stand for a verdict, as who is taken out by a gateway may suffer from another.
     pub(super) fn glyph(self) -> &'static str {
         match self {
-            Self::Out | Self::Unready => "X",
-            Self::Failing => "!",
+            Self::Out => "-",
+            Self::Unready => "~",
+            Self::Failing => "*",
             Self::Unknown => "?",
-            Self::Well => "o",
+            Self::Well => "+",
         }
     }
 
     /// The colour of it.
     pub(super) fn role(self) -> ColorRole {
         match self {
-            Self::Out | Self::Unready => ColorRole::Guilty,
-            Self::Failing => ColorRole::Suspect,
+            Self::Out | Self::Unready | Self::Failing => ColorRole::Suspect,
             Self::Unknown => ColorRole::Unknown,
-            Self::Well => ColorRole::Innocent,
+            Self::Well => ColorRole::Text,
         }
     }
 }
@@ -92,6 +93,8 @@ pub(super) struct Line {
     pub(super) out: Option<f64>,
     pub(super) ready: Option<f64>,
     pub(super) timeout: Option<f64>,
+    /// Who is suspected first, where that is somebody else.
+    pub(super) elsewhere: Option<String>,
     /// How many are out over time, as a share of the most.
     pub(super) strip: Vec<Option<f64>>,
 }
@@ -147,7 +150,7 @@ impl Row for Line {
 impl Line {
     /// The share of attempts that fail.
     pub(super) fn error_ratio(&self) -> Option<f64> {
-        self.errors.zip(self.requests).filter(|(_, all)| *all > 0.0).map(|(errors, all)| errors / all)
+        share(self.errors?, self.requests?)
     }
 
     /// How it is.
@@ -214,17 +217,19 @@ pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
 
 fn line(snapshot: &Snapshot, gateway: Subject, part: Option<RemoteText>) -> Line {
     let now = |metric| snapshot.present(&gateway, metric, part.as_ref()).map(|seen| seen.value);
+    let rate = |metric| snapshot.present_mean(&gateway, metric, part.as_ref()).map(|seen| seen.value);
     let time = snapshot.upstream_times.iter().find(|time| time.gateway == gateway && time.upstream == part);
     let name = part.as_ref().map_or_else(|| gateway.name().to_owned(), |part| part.as_str().to_owned());
     let members = now(UPSTREAM_MEMBERS).zip(now(UPSTREAM_HEALTHY));
-    Line {
+    let mut line = Line {
         id: format!("{gateway} {name}"),
         name,
-        requests: now(UPSTREAM_REQUESTS),
-        errors: now(UPSTREAM_ERRORS),
+        elsewhere: None,
+        requests: rate(UPSTREAM_REQUESTS),
+        errors: rate(UPSTREAM_ERRORS),
         mean: time.and_then(|time| time.mean).or_else(|| now(UPSTREAM_MEAN)),
         p99: time.and_then(|time| time.p99).map(|p99| p99.number()),
-        retries: now(UPSTREAM_RETRIES),
+        retries: rate(UPSTREAM_RETRIES),
         active: now(UPSTREAM_ACTIVE),
         pending: now(UPSTREAM_PENDING),
         out: now(UPSTREAM_EJECTED).or_else(|| members.map(|(all, well)| (all - well).max(0.0))),
@@ -237,7 +242,12 @@ fn line(snapshot: &Snapshot, gateway: Subject, part: Option<RemoteText>) -> Line
         strip: vec![],
         gateway,
         part,
+    };
+    let first = snapshot.report.suspects.first();
+    if !first.is_some_and(|first| line.is_about(&first.subject)) {
+        line.elsewhere = first_suspect(snapshot, &line.gateway);
     }
+    line
 }
 
 /// Gives all rows strips of so many cells: how many were out, or unready, over time; returns what a cell is.

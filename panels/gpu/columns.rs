@@ -2,6 +2,7 @@
 
 use headwater_engine::filter::{FieldKind, FieldRow};
 use headwater_engine::metric::Unit;
+use headwater_engine::quantity::{foreseen_s, show};
 use headwater_engine::xid;
 use headwater_widgets::HeatStrip;
 use ratatui::buffer::Buffer;
@@ -69,8 +70,13 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
         Cell::number(line.share()).colored(role)
     }),
     number("full-in", Unit::Seconds, "time until its memory is full, where it grows", 8, 1, |line| {
-        let cell = Cell::number(line.full_in_s()).colored(ColorRole::Suspect);
-        if line.is_full() { cell.shown("full") } else { cell }
+        let seconds = line.full_in_s();
+        let cell = Cell::number(seconds).colored(ColorRole::Suspect);
+        match (line.is_full(), seconds) {
+            (true, _) => cell.shown("full"),
+            (false, Some(seconds)) => cell.shown(show(foreseen_s(seconds), Unit::Seconds)),
+            (false, None) => cell,
+        }
     }),
     number("launch", Unit::Seconds, "time from asking for a kernel to its start", 8, 1, |line| {
         Cell::number(line.launch.map(|launch| launch.now_s))

@@ -6,7 +6,7 @@
 use headwater_engine::gpu_memory::{Course, FULL};
 use headwater_engine::launches::UsualLaunch;
 use headwater_engine::metric::{GPU_LAUNCH, Unit};
-use headwater_engine::quantity::show;
+use headwater_engine::quantity::{foreseen, show};
 use headwater_engine::rules::{Limits, by_id};
 use headwater_engine::world::machine_of;
 use headwater_engine::{Snapshot, Subject};
@@ -243,7 +243,7 @@ pub(super) fn course_words(course: Course, may_load: bool) -> String {
         (Some(full), _) => format!("it grew {by} from {since} on, and is full since {}", full.clock()),
         _ if may_load => format!("it grows {by} since {since}, as it does while a server loads"),
         (None, Some(seconds)) => {
-            format!("it grows {by} since {since}: full in {}", show(seconds, Unit::Seconds))
+            format!("it grows {by} since {since}: full in {}", foreseen(seconds))
         }
         (None, None) => format!("it grows {by} since {since}: not full within a day"),
     }

@@ -17,6 +17,9 @@ pub(super) fn accused(suspect: &Suspect) -> (&'static str, Subject) {
         Kind::Redis => {
             SHOWN_BY.iter().find(|(rule, _)| *rule == suspect.rule).map_or("shards", |(_, panel)| panel)
         }
+        Kind::Gpu => "gpu",
+        Kind::Queue => "queue",
+        Kind::Client | Kind::Gateway => "clients",
         _ => "rules",
     };
     (panel, suspect.subject.clone())

@@ -9,6 +9,7 @@ use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
+use crate::elsewhere::first_suspect;
 use crate::table::Row;
 
 /// Requests a second below which a wait would be longer than anybody measured.
@@ -20,6 +21,8 @@ pub(super) struct Line {
     pub(super) subject: Subject,
     pub(super) verdict: Verdict,
     pub(super) reason: String,
+    /// Who is suspected first, where that is somebody else.
+    pub(super) elsewhere: Option<String>,
     pub(super) waiting: Option<f64>,
     pub(super) wait_s: Option<f64>,
     pub(super) done: Option<f64>,
@@ -87,9 +90,10 @@ pub(super) fn rows(snapshot: &Snapshot) -> Vec<Line> {
 }
 
 fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
-    let of = |metric: Metric| snapshot.present(queue, metric, None).map(|seen| seen.value);
+    // As rules see it, so that no row contradicts what is said of it.
+    let of = |metric: Metric| snapshot.present_mean(queue, metric, None).map(|seen| seen.value);
     let waiting = of(QUEUE_WAITING);
-    let done = snapshot.present(&served_by(queue), REQUESTS, None).map(|seen| seen.value);
+    let done = snapshot.present_mean(&served_by(queue), REQUESTS, None).map(|seen| seen.value);
     let refused = of(QUEUE_REJECTED);
     let running = of(QUEUE_RUNNING);
     let batch = snapshot.mean_batch(queue).map(|seen| seen.value);
@@ -100,6 +104,7 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
         subject: queue.clone(),
         verdict,
         reason,
+        elsewhere: first_suspect(snapshot, queue),
         waiting,
         // Who was refused at the door never stood in the queue.
         wait_s: waiting

@@ -1,7 +1,7 @@
 //! Answers to steps: each is an act that is recorded with what the checks said at that moment.
 
-use headwater_engine::reading::{ActKind, Found, StepAnswer};
-use headwater_engine::runbook::{Offer, Outcome as CheckOutcome, culprit};
+use headwater_engine::reading::{ActKind, StepAnswer};
+use headwater_engine::runbook::{Offer, culprit};
 use headwater_engine::{RemoteText, Subject};
 
 use super::RunbookPanel;
@@ -37,6 +37,21 @@ impl RunbookPanel {
             self.looked_at = None;
             let begun = ActKind::Runbook(RemoteText::new(&shown.runbook.id));
             return Outcome::Wants(Intent::Do(Effect::Act(begun)));
+        }
+        // What the hint calls due is not what this key would answer here: who looks elsewhere may mean it, or not know it.
+        let due = shown.progress.due.filter(|due| *due != shown.place);
+        if let Some(due) = due.map(|due| &shown.runbook.steps[due])
+            && let Some(act) = shown.progress.act(shown.runbook, shown.place, StepAnswer::Confirmed)
+        {
+            let (id, title) = (&shown.step.id, &shown.step.title);
+            let found = shown.progress.found(shown.place).word();
+            return Outcome::Wants(Intent::Ask(
+                format!(
+                    "Step {} {} is due. Confirm {id} {title} before it, as shown: {found}?",
+                    due.id, due.title
+                ),
+                Effect::Act(act),
+            ));
         }
         self.answer(StepAnswer::Confirmed, shown)
     }
@@ -106,8 +121,7 @@ impl RunbookPanel {
         let Some(act) = shown.progress.act(shown.runbook, shown.place, answer) else {
             return Outcome::Ignored;
         };
-        self.looked_at = None;
-        self.action = 0;
+        self.leave_step();
         Outcome::Wants(Intent::Do(Effect::Act(act)))
     }
 }
@@ -119,9 +133,11 @@ fn aim(offer: &Offer<'_>, view: &View<'_>) -> Option<Subject> {
 
 /// Why an answer cannot be given now; the bar of keys names only those that can.
 pub(super) fn refusal(action: Action, shown: &Shown<'_>, view: &View<'_>) -> Option<String> {
-    let is_answered = shown.progress.answers[shown.place].is_some();
+    let has_answer = shown.progress.answers[shown.place].is_some();
+    // An answer that is outdated is given anew without taking it back.
+    let is_answered = !shown.progress.is_open(shown.place);
     match action {
-        Action::Reopen if !is_answered => {
+        Action::Reopen if !has_answer => {
             return Some("this step was not answered: there is nothing to take back".to_owned());
         }
         Action::Done if shown.offers.is_empty() => return Some("no action is offered here".to_owned()),
@@ -147,17 +163,6 @@ pub(super) fn refusal(action: Action, shown: &Shown<'_>, view: &View<'_>) -> Opt
         }
         Action::Confirm | Action::Override | Action::Skip if is_begun && is_answered => {
             Some(format!("this step was answered: {} takes that back", key(Action::Reopen)))
-        }
-        Action::Confirm if is_begun && shown.progress.found(shown.place) == Found::Unknown => {
-            let missing = shown.progress.checks[shown.place]
-                .iter()
-                .find(|state| state.outcome == CheckOutcome::Unknown)
-                .map_or("nothing is checked here", |state| state.told.as_str());
-            Some(format!(
-                "it cannot be confirmed on what is not seen: {missing}; {}: answer with a note, {}: skip",
-                key(Action::Override),
-                key(Action::Skip)
-            ))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The list of runbooks: those that fit what fires first.
 
-use headwater_engine::runbook::{Runbook, ranked};
+use headwater_engine::runbook::{Fit, Runbook, fit, ranked};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -49,7 +49,13 @@ impl Choice {
         if std::mem::take(&mut self.is_moved) && !lines.is_empty() {
             self.page.reveal_lines(&lines, cursor..cursor + 1, view.palette, area);
         }
-        self.page.draw("Runbooks: those that fit what fires come first", &lines, view.palette, area, buffer);
+        self.page.draw(
+            "Runbooks: those that fit whoever is accused come first",
+            &lines,
+            view.palette,
+            area,
+            buffer,
+        );
     }
 
     pub(super) fn act(&mut self, action: Action, view: &View<'_>) -> Chosen {
@@ -76,13 +82,21 @@ impl Choice {
 }
 
 fn line(runbook: &Runbook, is_chosen: bool, view: &View<'_>) -> Line {
-    let fits = match (runbook.is_called_for(view.snapshot), runbook.when.is_empty()) {
-        (true, _) => "! fits",
-        (_, true) => "o always",
-        _ => ". no sign",
+    let accused = || view.snapshot.report.suspects.first().map(|suspect| &suspect.subject);
+    let (fits, why) = match (fit(runbook, view.snapshot), accused()) {
+        (Fit::Accused, Some(whom)) => ("! fits", format!("for {whom}. ")),
+        (Fit::AtStep(place), Some(whom)) => {
+            ("! fits", format!("step {} asks about {whom}. ", runbook.steps[place].id))
+        }
+        (Fit::Accused | Fit::AtStep(_) | Fit::Fires, _) => ("! fits", String::new()),
+        (Fit::Always, _) => ("o always", String::new()),
+        (Fit::Beside, _) => {
+            (". beside", "what it is for fires, and is not what is accused first. ".to_owned())
+        }
+        (Fit::NoSign, _) => (". no sign", String::new()),
     };
     let mark = if is_chosen { "> " } else { "" };
     let role = if is_chosen { ColorRole::Heading } else { ColorRole::Text };
-    Line::new(Weight::Core, fits, format!("{mark}{}: {} ({})", runbook.title, runbook.about, runbook.id))
+    Line::new(Weight::Core, fits, format!("{mark}{}: {why}{} ({})", runbook.title, runbook.about, runbook.id))
         .text_colored(role)
 }

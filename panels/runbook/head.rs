@@ -1,6 +1,6 @@
 //! The first row: which runbook, and the clock of the golden five minutes.
 
-use headwater_engine::runbook::{Clock, ranked};
+use headwater_engine::runbook::{Clock, Fit, Runbook, fit, ranked};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -50,9 +50,15 @@ fn time(clock: &Clock) -> String {
 
 /// Other runbooks that what fires calls for.
 fn others(shown: &Shown<'_>, view: &View<'_>) -> Vec<String> {
+    // One that is for the first suspect, or for what fires while nobody is suspected, and that says more than this one.
+    let here = fit(shown.runbook, view.snapshot);
+    let is_better = |runbook: &&Runbook| {
+        let fit = fit(runbook, view.snapshot);
+        runbook.id != shown.runbook.id && fit <= here && matches!(fit, Fit::Accused | Fit::Fires)
+    };
     let fit: Vec<&str> = ranked(&view.library.runbooks, view.snapshot)
         .into_iter()
-        .filter(|runbook| runbook.id != shown.runbook.id && runbook.is_called_for(view.snapshot))
+        .filter(is_better)
         .map(|runbook| runbook.title.as_str())
         .collect();
     let Some(first) = fit.first() else { return vec!["not begun".to_owned()] };

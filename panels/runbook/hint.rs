@@ -2,7 +2,7 @@
 
 use headwater_engine::reading::Found;
 use headwater_engine::report::Suspect;
-use headwater_engine::runbook::Asks;
+use headwater_engine::runbook::{Asks, Standing};
 use headwater_engine::{Snapshot, Subject};
 use headwater_widgets::Hanging;
 use ratatui::buffer::Buffer;
@@ -52,9 +52,13 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
     if let Some(due) = shown.progress.due.filter(|due| *due != shown.place) {
         let action = if due > shown.place { Action::Right } else { Action::Left };
         let id = &shown.runbook.steps[due].id;
-        return press(action, &format!("go on to step {id}, which is due"));
+        let why = match shown.progress.standing(due) {
+            Standing::Outdated => "has become bad",
+            _ => "is due",
+        };
+        return press(action, &format!("go on to step {id}, which {why}"));
     }
-    if shown.progress.due.is_none() && shown.progress.answers[shown.place].is_some() {
+    if shown.progress.due.is_none() && !shown.progress.is_open(shown.place) {
         let back = key(Action::Left);
         let open = match shown.progress.open() {
             0 => String::new(),
@@ -78,18 +82,24 @@ fn next(shown: &Shown<'_>, view: &View<'_>) -> String {
         Found::Bad if asks(Asks::Recovery) => press(Action::Confirm, "confirm: not yet; or wait until it is"),
         // Bad, and yet which key it is can still be found out.
         Found::Bad => scan_first(shown, view).unwrap_or_else(|| {
-            press(Action::Confirm, &format!("confirm what is shown: bad; then {}", leads(shown)))
+            press(Action::Confirm, &format!("confirm what is shown: bad{}", leads(shown)))
         }),
         Found::Good => press(Action::Confirm, "confirm what is shown: good"),
         Found::Unknown => not_seen(shown, view),
     }
 }
 
-/// Where a bad answer leads.
+/// Where a bad answer leads, and why there where the step itself says something else.
 fn leads(shown: &Shown<'_>) -> String {
-    match &shown.step.bad_leads_to {
-        Some(id) => format!("step {id}"),
-        None => "the next step".to_owned(),
+    let Some(place) = shown.progress.leads(shown.runbook, shown.place, Found::Bad) else {
+        return String::new();
+    };
+    let step = &shown.runbook.steps[place];
+    let is_said = shown.step.bad_leads_to.as_ref().is_none_or(|id| *id == step.id);
+    // In the cells of a small terminal.
+    match shown.progress.accused == Some(place) && !is_said {
+        true => format!("; then step {}, {}: accused first", step.id, step.title),
+        false => format!("; then step {}", step.id),
     }
 }
 
@@ -114,9 +124,9 @@ fn not_seen(shown: &Shown<'_>, view: &View<'_>) -> String {
     }
     let key = |action| view.keys.way_to(action);
     format!(
-        "press {} to answer with a note, or {} to skip with a reason: not all is seen",
-        key(Action::Override),
-        key(Action::Skip)
+        "press {} to leave it unknown and go on, or {} to answer with a note",
+        key(Action::Confirm),
+        key(Action::Override)
     )
 }
 
@@ -126,7 +136,7 @@ pub(super) fn shard_to_scan(shown: &Shown<'_>, snapshot: &Snapshot) -> Option<Su
     if !is_asked {
         return None;
     }
-    let suspected = |suspect: &&Suspect| suspect.subject.shard_index().is_some() && suspect.until.is_none();
+    let suspected = |suspect: &&Suspect| suspect.subject.shard_index().is_some() && suspect.goes_on();
     let suspect = snapshot.report.suspects.iter().find(suspected).map(|suspect| suspect.subject.clone());
     let wanted = &snapshot.scans_wanted;
     suspect

@@ -14,10 +14,10 @@ pub(super) fn glyph(standing: Standing) -> (&'static str, ColorRole) {
     match standing {
         Standing::Done => ("o", ColorRole::Innocent),
         Standing::Bad => ("X", ColorRole::Guilty),
-        Standing::Overridden => ("!", ColorRole::Suspect),
+        Standing::Outdated | Standing::Overridden => ("!", ColorRole::Suspect),
         Standing::Skipped => ("-", ColorRole::Faint),
         Standing::Now => (">", ColorRole::Heading),
-        Standing::Blind => ("?", ColorRole::Unknown),
+        Standing::Unknown | Standing::Blind => ("?", ColorRole::Unknown),
         Standing::Open => (".", ColorRole::Faint),
     }
 }

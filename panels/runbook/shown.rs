@@ -70,7 +70,19 @@ impl RunbookPanel {
                 progress: Arc::new(progress(runbook, snapshot)),
             });
         }
+        self.follow(runbook, snapshot.acts.len());
         self.peek(view)
+    }
+
+    /// Goes to the step that is due once more acts are recorded, and at no other time.
+    fn follow(&mut self, runbook: &Runbook, acts: usize) {
+        let is_followed = |(at, id): &(usize, String)| *at == acts && runbook.step(id).is_some();
+        if self.followed.as_ref().is_some_and(is_followed) {
+            return;
+        }
+        let due = self.known.as_ref().and_then(|known| known.progress.due);
+        let step = due.and_then(|due| runbook.steps.get(due)).or(runbook.steps.last());
+        self.followed = step.map(|step| (acts, step.id.clone()));
     }
 
     /// The same by what was told last; `None` before that.
@@ -78,7 +90,8 @@ impl RunbookPanel {
         let runbook = self.runbook(view)?;
         let known = self.known.as_ref().filter(|known| known.runbook == runbook.id)?;
         let progress = Arc::clone(&known.progress);
-        let looked_at = self.looked_at.as_deref().and_then(|id| runbook.step(id));
+        let followed = self.followed.as_ref().map(|(_, id)| id.as_str());
+        let looked_at = self.looked_at.as_deref().or(followed).and_then(|id| runbook.step(id));
         let place = looked_at.or(progress.due).unwrap_or(runbook.steps.len().saturating_sub(1));
         let step = runbook.steps.get(place)?;
         let offers = offers(step, &view.library.remedies, view.snapshot);

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use headwater_engine::reading::{Found, StepAnswer};
-use headwater_engine::runbook::{Offer, Outcome, Places, culprit};
+use headwater_engine::runbook::{Offer, Outcome, Places, Standing, culprit};
 
 use super::shown::Shown;
+use crate::action::Action;
 use crate::lines::{Line, Weight};
 use crate::palette::ColorRole;
 use crate::panel::View;
@@ -33,7 +34,7 @@ pub(super) fn of(shown: &Shown<'_>, view: &View<'_>) -> Told {
         };
         lines.push(Line::new(Weight::Core, label, state.line()).colored(role));
     }
-    lines.extend(answered(shown));
+    lines.extend(answered(shown, view));
     let mut marked = lines.len()..lines.len();
     for (place, offer) in shown.offers.iter().enumerate() {
         let start = lines.len();
@@ -66,16 +67,28 @@ pub(super) fn of(shown: &Shown<'_>, view: &View<'_>) -> Told {
 }
 
 /// The answer in force.
-fn answered(shown: &Shown<'_>) -> Option<Line> {
+fn answered(shown: &Shown<'_>, view: &View<'_>) -> Option<Line> {
     let answer = shown.progress.answers[shown.place].as_ref()?;
     let text = match &answer.answer {
-        StepAnswer::Confirmed => format!("confirmed {}", answer.found.word()),
+        StepAnswer::Confirmed if shown.progress.standing(shown.place) == Standing::Outdated => {
+            let key = view.keys.way_to(Action::Confirm);
+            format!("{}; it is bad now: {key} answers anew", told_before(answer.found))
+        }
+        StepAnswer::Confirmed => told_before(answer.found),
         StepAnswer::Overridden(why) => format!("answered by you: {why}"),
         StepAnswer::Skipped(why) => format!("skipped: {why}"),
         StepAnswer::Reopened => return None,
     };
     let line = Line::new(Weight::Core, "answered", format!("{} UTC {text}", answer.at.clock()));
     Some(line.text_colored(ColorRole::Heading))
+}
+
+/// What was confirmed, in words.
+fn told_before(found: Found) -> String {
+    match found {
+        Found::Unknown => "left unknown".to_owned(),
+        found => format!("confirmed {}", found.word()),
+    }
 }
 
 /// An action; the one under the cursor with everything that must be known before it is taken.

@@ -33,11 +33,11 @@ const MOST_OF_MESSAGE: u16 = 3;
 /// Cells between two keys.
 const GAP: u16 = 2;
 
-/// What a newcomer can press first: `press 3 for the shards, 0 to be led, ? for help, q to leave`.
+/// What a newcomer can press first, whoever is accused: `press enter to look closer, 0 to be led, ? for help, q to leave`.
 pub fn first_keys(keys: &Keymap) -> String {
     let panel = |name| PANELS.iter().position(|row| row.name == name).map(Command::Show);
     let parts = [
-        (panel("shards"), "for the shards"),
+        (Some(Command::Act(Action::Open)), "to look closer"),
         (panel("runbook"), "to be led"),
         (Some(Command::Act(Action::Help)), "for help"),
         (Some(Command::Act(Action::Quit)), "to leave"),

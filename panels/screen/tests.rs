@@ -270,9 +270,9 @@ fn the_panel_is_asked_first_and_its_detail_is_left_before_its_filter() {
 fn the_first_hint_stands_until_the_first_key() {
     let mut desk = Rehearsal::after(3);
     desk.with(|screen, shown| screen.hint(first_keys(shown.keys)));
-    assert_eq!(desk.bar(), "press 2 for the shards, ? for help, q to leave");
+    assert_eq!(desk.bar(), "press enter to look closer, ? for help, q to leave");
     desk.press("j");
-    assert!(!desk.bar().contains("press 2"));
+    assert!(!desk.bar().contains("to look closer"));
 }
 
 #[test]

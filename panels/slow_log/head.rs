@@ -27,13 +27,16 @@ pub(super) fn count(groups: &[GroupLine], oldest: Option<Moment>, is_listed: boo
     let group = if counted.len() == 1 { "group" } else { "groups" };
     let total = show(total, Unit::Seconds);
     let grouped = if is_listed { String::new() } else { format!(" in {} {group}", counted.len()) };
-    let mut text = format!("{number} {entry}{grouped}, {total}");
+    let mut text = match number {
+        0 => "no entry".to_owned(),
+        _ => format!("{number} {entry}{grouped}, {total}"),
+    };
     if let Some(oldest) = oldest {
         text += &format!(", since {}", oldest.clock());
     }
     let excluded = entries(&groups.iter().collect::<Vec<_>>()) - number;
     if excluded > 0 {
-        text += &format!("; - {excluded} of administrators or our own");
+        text += &format!("; {excluded} by admins or Headwater (-)");
     }
     text
 }

@@ -49,7 +49,7 @@ fn entries_stand_in_groups_with_their_share_of_the_time() {
     let snapshot = busy().snapshot();
     let mut stage = stage(&snapshot);
     insta::assert_snapshot!(stage.drawn(80, 12), @r#"
-    4 entries in 3 groups, 246 ms, since 14:06:22; - 1 of administrators or our own
+    4 entries in 3 groups, 246 ms, since 14:06:22; 1 by admins or Headwater (-)
     logged from 10 ms on; empty does not mean fast: no waiting, no sending in it
     command        key            count  share   total longest nodes          newest
     HGETALL        user:profile:*     2 81.3 %  200 ms  120 ms 2 nodes      14:06:22
@@ -63,7 +63,7 @@ fn entries_stand_in_groups_with_their_share_of_the_time() {
     HGETALL user:profile:*: 2 entries, 200 ms (81.3 % of the time), at most 120 ms,…
     "#);
     insta::assert_snapshot!(stage.drawn(60, 12), @r#"
-    4 entries in 3 groups, 246 ms, since 14:06:22; - 1 of…
+    4 entries in 3 groups, 246 ms, since 14:06:22; 1 by admins…
     logged from 10 ms on; empty does not mean fast: no waiting,…
     command        key              count  share   total longest
     HGETALL        user:profile:*       2 81.3 %  200 ms  120 ms
@@ -108,7 +108,7 @@ fn a_group_opens_and_all_entries_can_be_listed() {
     stage.act(Action::Group);
     stage.act(Action::Arguments);
     insta::assert_snapshot!(stage.drawn(120, 12), @r"
-    4 entries, 246 ms, since 14:06:22; - 1 of administrators or our own
+    4 entries, 246 ms, since 14:06:22; 1 by admins or Headwater (-)
     logged from 10 ms on; empty does not mean fast: no waiting, no sending in it
           at    took command        key                                           node         client       address
     14:06:22  120 ms HGETALL        user:profile:8812                             features#0   ranker       10.0.0.11:6379
@@ -127,7 +127,7 @@ fn a_group_opens_and_all_entries_can_be_listed() {
     assert_eq!(stage.act(Action::Back), Outcome::Ignored);
     stage.panel.open(&cluster().shard(1));
     insta::assert_snapshot!(stage.drawn(80, 10), @r#"
-    redis/features#1 alone: 2 entries in 2 groups, 95 ms, since 14:06:22; - 1 of…
+    redis/features#1 alone: 2 entries in 2 groups, 95 ms, since 14:06:22; 1 by…
     logged from 10 ms on; empty does not mean fast: no waiting, no sending in it
     command        key            count  share   total longest nodes          newest
     HGETALL        user:profile:*     1 84.2 %   80 ms   80 ms features#1   14:06:22

@@ -38,7 +38,7 @@ fn healthy_sources() {
                histogram of them
     ─ Headwater itself ──────────────────────────────────────── since 14:06:01 UTC ─
     uses       its loop is late by 1 ms, 0.4 % of a core, 24 MB of memory
-    sends      2 Redis commands a second per node, 39 kB/s in all
+    sends      2 Redis commands a second per node over a minute, 39 kB/s in all
     keeps      193 kB of 101 MB, 74 series: each point for 30 min, 10 s bins for 6
                h, 1 min bins for 24 h
     "#);

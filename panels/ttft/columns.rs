@@ -58,7 +58,7 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
     number(
         "whole",
         Unit::Seconds,
-        "the same of whole requests at the same instance, where its page tells them too",
+        "the same of whole requests at the same instance, refused and given-up ones included, where its page tells them too",
         9,
         2,
         |line| shown_as(line.whole),

@@ -14,6 +14,7 @@ use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::heat::Cells;
+use crate::elsewhere::first_suspect;
 use crate::table::Row;
 
 /// What is shown of an instance: the first of these that it tells.
@@ -62,6 +63,8 @@ pub(super) struct Line {
     pub(super) subject: Subject,
     pub(super) verdict: Verdict,
     pub(super) reason: String,
+    /// Who is suspected first, where that is somebody else.
+    pub(super) elsewhere: Option<String>,
     pub(super) measure: Option<&'static Measure>,
     pub(super) kept: Kept,
     pub(super) spread: Option<Spread>,
@@ -148,7 +151,15 @@ impl Line {
         let told: Vec<String> = percentiles.chain(others).collect();
         let told = if told.is_empty() { "nothing fresh is told".to_owned() } else { told.join(", ") };
         let verdict = verdict_word(self.verdict);
-        format!("{} {}: {}; {verdict}: {}", self.name(), self.word(), told, self.reason)
+        let elsewhere = self.elsewhere.as_ref().map_or_else(String::new, |whose| format!("; {whose}"));
+        format!("{} {}: {}; {verdict}: {}{elsewhere}", self.name(), self.word(), told, self.reason)
+    }
+
+    /// The 99th percentiles of whole requests and of first tokens, where the first is below the second.
+    pub(super) fn whole_below_ttft(&self) -> Option<(Percentile, Percentile)> {
+        let is_ttft = self.measure.is_some_and(|measure| measure.metric == TTFT);
+        let (whole, ttft) = self.whole.zip(self.percentile(0.99)).filter(|_| is_ttft)?;
+        (whole.number() < ttft.number()).then_some((whole, ttft))
     }
 }
 
@@ -227,6 +238,7 @@ fn line(snapshot: &Snapshot, subject: &Subject) -> Option<Line> {
         id: subject.to_string(),
         verdict,
         reason,
+        elsewhere: first_suspect(snapshot, subject),
         measure,
         kept,
         spread,
@@ -259,6 +271,7 @@ fn together(snapshot: &Snapshot, service: &Subject, lines: &[Line]) -> Option<Li
         id: service.to_string(),
         verdict,
         reason,
+        elsewhere: first_suspect(snapshot, service),
         measure: Some(measure),
         kept: Kept::Buckets,
         mean: spread.gained.mean(),

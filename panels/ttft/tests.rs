@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use headwater_engine::Snapshot;
 use headwater_engine::histogram::Histogram;
-use headwater_engine::metric::{MODEL_DURATION, PREFILL_DURATION, PROBE_TTFT, QUEUE_WAIT, TTFT};
+use headwater_engine::metric::{
+    MODEL_DURATION, PREFILL_DURATION, PROBE_TTFT, QUEUE_WAIT, REQUEST_DURATION, TTFT,
+};
 use headwater_engine::reading::{Input, Reading, Value};
 use headwater_widgets::Glyphs;
 
@@ -159,6 +161,34 @@ fn where_no_first_token_is_told_its_mean_is_estimated_of_its_parts_and_called_so
     let said = "an estimate: a first token comes after about 280 ms on average, 200 ms in the queue and 80 ms for the prompt";
     assert!(screen.contains(said), "{screen}");
     assert!(!in_parts(true).contains("estimate"));
+}
+
+#[test]
+fn whole_requests_that_seem_quicker_than_their_first_token_say_why() {
+    let mut world = World::new();
+    let of = subject("service/llm@10.1.0.5:8000");
+    for second in 1..=100_u32 {
+        world.run(1);
+        let seconds = f64::from(second);
+        let mut reading = Reading::new(of.clone(), world.now());
+        // Of those that get a token a fifth are slow; most get none, and end at once.
+        reading.sample(&of, TTFT, page(BOUNDS, 40.0 * seconds, 10.0 * seconds));
+        reading.sample(&of, REQUEST_DURATION, page(BOUNDS, 5_000.0 * seconds, 10.0 * seconds));
+        world.take(&Input::Reading(reading));
+    }
+    world.run(1);
+    let mut panel = (ROW.make)();
+    panel.open(&of);
+    let screen = drawn(panel.as_mut(), &world.snapshot(), &Palette::mono(Glyphs::Ascii), 160, 40);
+    assert!(screen.contains("it counts the requests that are refused or given up, too"), "{screen}");
+    let of_alone = shown(&told(false), 160, 40);
+    assert!(!of_alone.contains("refused or given up, too"), "{of_alone}");
+}
+
+#[test]
+fn a_victim_says_whose() {
+    let screen = shown(&World::after(Trouble::FullLink, 20), 160, 40);
+    assert!(screen.contains("victim of redis/features#2 (shard-bandwidth)"), "{screen}");
 }
 
 #[test]

@@ -19,7 +19,8 @@ pub(super) static WORDS: &[(&str, &str)] = &[
     ("-", "too few requests for this percentile, or no buckets: nothing is made up"),
     (
         "whole",
-        "the 99th percentile of whole requests: much more than the first token's means another stage is slow",
+        "the 99th percentile of whole requests: much more than the first token's means another stage is slow; less means that \
+         many are refused or given up, which end early and have no first token",
     ),
     ("!", "on the map: these requests took longer than the declared objective"),
     (
@@ -36,10 +37,12 @@ const LEAST_APART_S: f64 = 0.02;
 
 /// The verdict on a row, what its numbers are of, and what our own probe waited beside them.
 pub(super) fn of(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
-    let verdict = format!("{} {}: {}", verdict_word(line.verdict), line.subject, line.reason);
+    let elsewhere = line.elsewhere.as_ref().map_or_else(String::new, |whose| format!("; {whose}"));
+    let verdict = format!("{} {}: {}{elsewhere}", verdict_word(line.verdict), line.subject, line.reason);
     let mut said = vec![(verdict, role_of(line.verdict))];
     said.extend(limits(line));
     said.extend(estimate(line, snapshot));
+    said.extend(ends_early(line));
     said.extend(beside(line));
     said
 }
@@ -83,6 +86,18 @@ fn estimate(line: &Line, snapshot: &Snapshot) -> Option<(String, ColorRole)> {
         shown(prompt)
     );
     Some((text, ColorRole::Faint))
+}
+
+/// Why a whole request seems to take less than its first token.
+fn ends_early(line: &Line) -> Option<(String, ColorRole)> {
+    let (whole, ttft) = line.whole_below_ttft()?;
+    let text = format!(
+        "whole p99 {} is below the first token's {}: it counts the requests that are refused or given up, too, and these end \
+         early",
+        shown(whole),
+        shown(ttft)
+    );
+    Some((text, ColorRole::Unknown))
 }
 
 /// Our own probe beside what the server says.

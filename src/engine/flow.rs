@@ -9,6 +9,7 @@ use crate::histogram::Percentile;
 use crate::metric::{
     EDGE_CLIENT_DURATION, EDGE_ERRORS, EDGE_REQUESTS, EDGE_SERVER_DURATION, MODEL_DURATION, REQUEST_DURATION,
 };
+use crate::quantity::share;
 use crate::report::Report;
 use crate::scene::Scene;
 use crate::subject::Subject;
@@ -61,7 +62,7 @@ pub(crate) fn of(scene: &Scene<'_>) -> Vec<Flow> {
             .or_else(|| Some((slowest(EDGE_SERVER_DURATION)?, SeenBy::Callee)))
             .or_else(|| Some((of_all()?, SeenBy::CalleeOfAll)));
         let rate = sum(EDGE_REQUESTS);
-        let failing = rate.filter(|rate| *rate > 0.0).and_then(|rate| Some(sum(EDGE_ERRORS)? / rate));
+        let failing = rate.and_then(|rate| share(sum(EDGE_ERRORS)?, rate));
         if rate.is_some() || latency.is_some() {
             flows.push(Flow {
                 caller: edge.caller.clone(),

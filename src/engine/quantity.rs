@@ -35,6 +35,12 @@ pub fn times(value: f64) -> String {
     }
 }
 
+/// The share of a whole, from 0 to 1, of nothing none. What is sent and what has failed are counted at different moments, so
+/// that for a while more may fail than is sent: a share is never above 1 for that.
+pub fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
+}
+
 /// An estimate with the two digits that a sample is good for: `20698` becomes `21000`.
 pub fn two_digits(value: f64) -> f64 {
     if !value.is_finite() || value == 0.0 {
@@ -42,6 +48,16 @@ pub fn two_digits(value: f64) -> f64 {
     }
     let unit = 10_f64.powf(value.abs().log10().floor() - 1.0);
     (value / unit).round() * unit
+}
+
+/// A time that is foreseen, in seconds, as text: with the two digits that it is good for, and no part of a second.
+pub fn foreseen(seconds: f64) -> String {
+    format!("about {}", show(foreseen_s(seconds), Unit::Seconds))
+}
+
+/// As much of a time that is foreseen as is worth telling, in seconds.
+pub fn foreseen_s(seconds: f64) -> f64 {
+    two_digits(seconds).round().max(1.0)
 }
 
 /// So many things with the word that fits, from the word for one: `1 key`, `12 keys`, `3 replies`.
@@ -152,6 +168,27 @@ mod tests {
         for (value, two) in [(20_698.0, 21_000.0), (7.0, 7.0), (0.0, 0.0), (19.4, 19.0), (1_005.0, 1_000.0)] {
             assert_eq!(two_digits(value), two);
         }
+    }
+
+    #[test]
+    fn what_is_foreseen_is_no_more_exact_than_that() {
+        for (seconds, told) in [
+            (4.57, "about 5 s"),
+            (0.2, "about 1 s"),
+            (54.4, "about 54 s"),
+            (817.0, "about 13.7 min"),
+            (9_130.0, "about 2.53 h"),
+        ] {
+            assert_eq!(foreseen(seconds), told);
+        }
+    }
+
+    #[test]
+    fn a_share_is_between_nothing_and_all() {
+        let told =
+            [(1.0, 4.0), (103.0, 100.0), (-1.0, 4.0), (0.0, 4.0)].map(|(part, whole)| share(part, whole));
+        assert_eq!(told, [Some(0.25), Some(1.0), Some(0.0), Some(0.0)]);
+        assert_eq!(share(1.0, 0.0), None, "of nothing there is no share");
     }
 
     #[test]

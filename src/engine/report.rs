@@ -285,7 +285,7 @@ pub struct Unjudged {
 /// What the observation costs its targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Commands that Headwater sends to the node it asks most, per second.
+    /// Commands that Headwater sends to the node it asks most, per second, over the last minute or as much as was seen.
     pub redis_commands_per_node_per_s: f64,
     /// Bytes that Headwater exchanges with all its targets, per second.
     pub bytes_per_s: f64,

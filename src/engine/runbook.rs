@@ -3,9 +3,11 @@
 //! A runbook is a plain value that the application reads from TOML. Its checks evaluate themselves against a snapshot;
 //! how far somebody has come in it follows from the acts that are recorded, so it replays and goes back in time.
 
+mod accused;
 mod check;
 mod clock;
 mod culprit;
+mod fit;
 mod measures;
 mod placeholder;
 mod progress;
@@ -17,13 +19,12 @@ use serde::{Deserialize, Serialize};
 pub use check::{CheckState, Outcome, evaluate, found};
 pub use clock::{Clock, GOLDEN, Piece, clock};
 pub use culprit::{Culprit, culprit};
+pub use fit::{Fit, fit, ranked};
 pub use measures::{field_names, fields, parse_expectation, parse_subjects};
 pub use placeholder::{PLACEHOLDERS, Places, placeholders_in};
 pub use progress::{Answer, Progress, Standing, progress};
 pub use recovery::{Recovery, recovery};
 pub use remedy::{Offer, Remedy, offers};
-
-use crate::snapshot::Snapshot;
 
 /// A list of questions in the order in which they are asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -142,25 +143,6 @@ impl Runbook {
             }
         }
     }
-
-    /// Whether a rule that calls for it fires, or fired in this window.
-    pub fn is_called_for(&self, snapshot: &Snapshot) -> bool {
-        let accuses = |rule: &String| {
-            snapshot.rules.iter().any(|row| row.rule == *rule && matches!(row.state, "firing" | "ended"))
-        };
-        self.when.iter().any(accuses)
-    }
-}
-
-/// The runbooks by how much they fit: those whose rules fire first, then those that always apply, then the others.
-pub fn ranked<'a>(runbooks: &'a [Runbook], snapshot: &Snapshot) -> Vec<&'a Runbook> {
-    let mut ranked: Vec<&Runbook> = runbooks.iter().collect();
-    ranked.sort_by_key(|runbook| match (runbook.is_called_for(snapshot), runbook.when.is_empty()) {
-        (true, _) => 0,
-        (false, true) => 1,
-        (false, false) => 2,
-    });
-    ranked
 }
 
 #[cfg(test)]

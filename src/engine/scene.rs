@@ -30,6 +30,11 @@ pub(crate) use told::Told;
 /// Intervals over which a present value is averaged.
 const PRESENT_INTERVALS: u32 = 3;
 
+/// How long what is called present is put together of.
+pub(crate) fn present_span(settings: &Settings) -> Duration {
+    settings.interval * PRESENT_INTERVALS
+}
+
 /// Above this our own loop is too late for our timings to mean anything.
 pub const LOOP_LAG_LIMIT: f64 = 0.05;
 
@@ -130,14 +135,8 @@ impl Scene<'_> {
         let metric = metric.into();
         let stale_before = self.fresh_from(subject, metric.clone());
         let points = self.store.points(subject, metric, part)?;
-        let newest = points.latest().filter(|seen| seen.at >= stale_before)?;
-        let from = newest.at - self.settings.interval * PRESENT_INTERVALS;
-        let (mut sum, mut count) = (0.0, 0.0);
-        for seen in points.newest_first().take_while(|seen| seen.at > from) {
-            sum += seen.value;
-            count += 1.0;
-        }
-        (count > 0.0).then(|| Seen { value: sum / count, at: newest.at })
+        let mean = points.trace().mean_until(self.now, present_span(self.settings))?;
+        (mean.at >= stale_before).then_some(mean)
     }
 
     /// The median of the last five points of a level; `None` when they are stale.

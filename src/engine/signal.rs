@@ -5,6 +5,7 @@ use crate::metric::{
     REQUEST_DURATION, REQUESTS, TTFT, Unit,
 };
 use crate::peers::median;
+use crate::quantity;
 use crate::scene::Scene;
 use crate::store::{Caps, Points, Seen, Trace};
 use crate::subject::{Kind, Subject};
@@ -120,7 +121,7 @@ pub static SIGNALS: &[SignalRow] = &[
             let originals = total(scene, Kind::Client, CLIENT_ORIGINALS)?;
             let attempts = total(scene, Kind::Client, CLIENT_ATTEMPTS)?;
             let beyond = Seen { value: (attempts.value - originals.value).max(0.0), at: attempts.at };
-            exact(share(Some(beyond), Some(originals)))
+            exact(multiple(Some(beyond), Some(originals)))
         },
     },
 ];
@@ -224,7 +225,14 @@ fn total(scene: &Scene<'_>, kind: Kind, metric: Metric) -> Option<Seen> {
         .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
 }
 
+/// What a part is of a whole.
 fn share(part: Option<Seen>, whole: Option<Seen>) -> Option<Seen> {
-    let (part, whole) = (part?, whole.filter(|whole| whole.value > 0.0)?);
-    Some(Seen { value: part.value / whole.value, at: part.at.max(whole.at) })
+    let (part, whole) = (part?, whole?);
+    Some(Seen { value: quantity::share(part.value, whole.value)?, at: part.at.max(whole.at) })
+}
+
+/// How many times as much one is as the other; unlike a share it may be above 1.
+fn multiple(one: Option<Seen>, other: Option<Seen>) -> Option<Seen> {
+    let (one, other) = (one?, other.filter(|other| other.value > 0.0)?);
+    Some(Seen { value: one.value / other.value, at: one.at.max(other.at) })
 }

@@ -1,5 +1,6 @@
 //! One evaluation's outcome: plain data for screens and reports.
 
+mod present;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,19 +13,17 @@ use crate::freshness::Rhythms;
 use crate::gpu_errors::GpuErrors;
 use crate::graph::Graph;
 use crate::launches::Launches;
-use crate::metric::{Metric, REDIS_ANSWER_TIME, TOLD_OF_THE_WHOLE};
+use crate::metric::REDIS_ANSWER_TIME;
 use crate::reach::{all_silent_since, is_target};
 use crate::reading::{
     Change, ClusterView, HotSearch, KeySizes, LargeCommand, OperatorAct, Scan, SlowCommand, Topology,
 };
 use crate::report::{Note, Report};
 use crate::rules::{Nature, by_id};
-use crate::scene::totals::tells_more;
 use crate::settings::Settings;
 use crate::signal::Signal;
-use crate::store::{History, Seen};
+use crate::store::History;
 use crate::subject::Subject;
-use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::timeline::Timeline;
 use crate::upstream_time::UpstreamTime;
@@ -152,12 +151,6 @@ impl Snapshot {
         }
     }
 
-    /// The newest value that was known at this snapshot's moment; `None` when it was stale by then.
-    pub fn present(&self, subject: &Subject, metric: Metric, part: Option<&RemoteText>) -> Option<Seen> {
-        let seen = self.history.trace(subject, metric, part)?.latest_at(self.at)?;
-        (seen.at >= self.fresh_from(subject, metric)).then_some(seen)
-    }
-
     /// The report as it is written, with what the operator marked and noted.
     pub fn written(&self) -> Report {
         let mut notes: Vec<Note> = self.acts.iter().map(Note::of).collect();
@@ -184,15 +177,6 @@ impl Snapshot {
     /// The sources that are watched: all but Headwater itself and those that only tell.
     pub fn targets(&self) -> impl Iterator<Item = &SourceState> {
         self.sources.iter().filter(|state| is_target(state))
-    }
-
-    /// The present values of `subject` and its parts together, or what is told of the whole where that is more.
-    pub fn total(&self, subject: &Subject, metric: Metric) -> Option<f64> {
-        let of = |part: &Subject| self.present(part, metric, None).map(|seen| seen.value);
-        let whole = if TOLD_OF_THE_WHOLE.contains(&metric) { of(subject) } else { None };
-        let parts = self.history.parts(subject).filter(|part| whole.is_none() || *part != subject);
-        let sum = parts.filter_map(of).reduce(|sum, value| sum + value);
-        whole.filter(|whole| sum.is_none_or(|sum| tells_more(*whole, sum))).or(sum)
     }
 
     /// The shards whose link is full: what a key has of their bytes counts before its share of their work.

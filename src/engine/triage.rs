@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod chain;
+mod cost;
 mod loops;
 mod nearness;
 mod searches;
@@ -12,9 +13,8 @@ mod verdicts;
 
 use std::collections::BTreeSet;
 
-use crate::metric::{REDIS_OUR_BYTES, REDIS_OUR_COMMANDS, SCRAPE_BYTES};
 use crate::reach::{is_local, is_target};
-use crate::report::{Conclusion, Cost, Report, SCHEMA, Suspect, Unjudged, Verdict};
+use crate::report::{Conclusion, Report, SCHEMA, Suspect, Unjudged, Verdict};
 use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
 use crate::scene::Scene;
 use crate::snapshot::SourceState;
@@ -57,7 +57,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
             .unwrap_or_else(|| next_step(scene, conclusion, explained, &suspects, &unknown)),
         loops,
         history: scene.world.histories().spans(scene.now),
-        cost: cost(scene),
+        cost: cost::of(scene),
         symptom: sufferings.into_iter().next().map(|worst| worst.symptom),
         verdicts,
         suspects,
@@ -287,14 +287,4 @@ fn advice(suspect: &Suspect) -> Option<String> {
         (Some(rule), Some(key)) => Some(format!("{}: {}", key.key, rule.next)),
         _ => by_id(&suspect.rule).map(|rule| rule.next.to_owned()),
     }
-}
-
-fn cost(scene: &Scene<'_>) -> Cost {
-    let mut cost = Cost::default();
-    for state in scene.world.sources() {
-        let rate = |metric| scene.present(&state.source, metric).map_or(0.0, |seen| seen.value);
-        cost.redis_commands_per_node_per_s = cost.redis_commands_per_node_per_s.max(rate(REDIS_OUR_COMMANDS));
-        cost.bytes_per_s += rate(REDIS_OUR_BYTES) + rate(SCRAPE_BYTES);
-    }
-    cost
 }

@@ -261,7 +261,7 @@ pub fn unavailable(snapshot: &Snapshot) -> Vec<String> {
 /// What the observation costs, in one line.
 pub fn cost(cost: &Cost) -> String {
     format!(
-        "{} Redis commands a second per node, {} in all",
+        "{} Redis commands a second per node over a minute, {} in all",
         quantity::show(cost.redis_commands_per_node_per_s, Unit::Count),
         quantity::show(cost.bytes_per_s, Unit::BytesPerSecond)
     )

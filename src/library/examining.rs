@@ -335,6 +335,30 @@ rules = ["big-key"]
     }
 
     #[test]
+    fn a_step_that_ends_the_search_offers_what_helps_against_what_it_asks_for() {
+        use headwater_engine::runbook::Asks;
+        let library = built_in();
+        let walk = &library.runbooks[0];
+        let asks =
+            |asks: Asks| walk.steps.iter().position(|step| step.checks.iter().any(|c| c.asks == Some(asks)));
+        let stop = asks(Asks::Action).unwrap();
+        let helps = |id: &str, rule: &String| {
+            library.remedies.iter().any(|remedy| remedy.id == id && remedy.against.contains(rule))
+        };
+        let ends = |step: &&Step| step.bad_leads_to.as_ref() == Some(&walk.steps[stop].id);
+        let mut asked = 0;
+        for step in walk.steps.iter().filter(ends) {
+            for rule in step.checks.iter().flat_map(|check| &check.rules) {
+                let is_helped = library.remedies.iter().any(|remedy| helps(&remedy.id, rule));
+                let is_offered = step.remedies.iter().any(|id| helps(id, rule));
+                assert!(!is_helped || is_offered, "step {} offers nothing against '{rule}'", step.id);
+                asked += 1;
+            }
+        }
+        assert!(asked > 20, "{asked}");
+    }
+
+    #[test]
     fn no_text_of_a_runbook_steers_a_terminal_or_runs_a_second_command() {
         let text = RIGHT.replacen("why = \"w\"", "why = \"a\\u001b[2Jb\"", 1);
         let runbook = read::<Runbook>(&text, "x", "x.toml", &built_in()).unwrap();

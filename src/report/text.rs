@@ -154,7 +154,7 @@ mod tests {
         innocent redis/features#0  97.6 kB/s, 0.39 % of its link (data 12 s old)
 
         not read client/load@127.0.0.1:9: SLOWLOG: the ACL user may not
-        cost     2 Redis commands a second per node, 54.1 kB/s in all
+        cost     2 Redis commands a second per node over a minute, 54.1 kB/s in all
         "#);
     }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use headwater_engine::quantity::show;
-use headwater_engine::reading::StepAnswer;
 use headwater_engine::writeup::{Answered, EvidenceSeries, Point, Told, Versions, WriteUp};
 use headwater_engine::{Moment, Snapshot};
 use headwater_widgets::Sparkline;
@@ -75,12 +74,7 @@ fn steps(out: &mut String, steps: &[Answered]) -> std::fmt::Result {
     }
     writeln!(out, "## Steps\n")?;
     for Answered { at, act } in steps {
-        let answer = match &act.answer {
-            StepAnswer::Confirmed => format!("confirmed {}", act.found.word()),
-            StepAnswer::Overridden(why) => format!("overridden: {}", escaped(why.as_str())),
-            StepAnswer::Skipped(why) => format!("skipped: {}", escaped(why.as_str())),
-            StepAnswer::Reopened => "taken back".to_owned(),
-        };
+        let answer = escaped(&act.answer_words());
         let step = format!("{} {}", act.step, act.title);
         writeln!(
             out,
@@ -169,7 +163,7 @@ mod tests {
         assert_eq!(text.lines().nth(2), Some(head));
         let (_, rest) = text.split_once("Cost of this observation").unwrap();
         insta::assert_snapshot!(rest, @r"
-        : 2 Redis commands a second per node, 54.1 kB/s in all
+        : 2 Redis commands a second per node over a minute, 54.1 kB/s in all
 
         Not read: client/load\@127.0.0.1:9: SLOWLOG: the ACL user may not
 

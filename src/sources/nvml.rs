@@ -8,6 +8,7 @@
 mod answers;
 mod driver;
 pub(crate) mod glance;
+mod gpu_source;
 mod known;
 mod links;
 mod processes;
@@ -25,13 +26,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::{Event, Fault, FaultKind, GpuName, Reading, Target, TargetList};
+use headwater_engine::reading::{Event, FaultKind, GpuName, Reading, Target, TargetList};
 use headwater_engine::{Kind, RemoteText, Subject};
 use tokio::task::JoinHandle;
 
+use self::answers::Lacking;
 pub(crate) use self::answers::slice_of;
-use self::answers::{Lacking, reading_of};
 use self::driver::{Driver, Pending, Request};
+use self::gpu_source::GpuSource;
 use self::known::{HANDLE, Listed};
 use self::trouble::Trouble;
 use super::{LONGEST_WAIT, Outlet, Source, now, spawn};
@@ -259,44 +261,6 @@ impl Source for ListSource {
             }
         }
         reading
-    }
-}
-
-/// Looks at one GPU again and again.
-#[derive(Debug)]
-struct GpuSource {
-    subject: Subject,
-    index: u32,
-    driver: Arc<Driver>,
-    pending: Pending<session::Looked>,
-    patience: Duration,
-    lacking: Lacking,
-}
-
-impl Source for GpuSource {
-    fn subject(&self) -> &Subject {
-        &self.subject
-    }
-
-    /// Waiting for an answer that is under way costs nobody anything, and it is to be heard as soon as it comes.
-    fn backs_off(&self) -> bool {
-        false
-    }
-
-    async fn ask(&mut self) -> Reading {
-        let index = self.index;
-        let request = |answer| Request::Look(index, answer);
-        match self.pending.ask(&self.driver, self.patience, request).await {
-            Ok(looked) => reading_of(&self.subject, now(), looked, &mut self.lacking),
-            Err(silence) => {
-                let mut reading = Reading::new(self.subject.clone(), now());
-                // One that only waits for another is not silent itself, and nobody is to be accused of that.
-                let kind = if silence.is_of_another(index) { FaultKind::Busy } else { FaultKind::Silent };
-                let message = RemoteText::new(&silence.words(Some(index)));
-                reading.faults.push(Fault { kind, message });
-                reading
-            }
-        }
     }
 }
 

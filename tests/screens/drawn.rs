@@ -30,6 +30,26 @@ pub(super) fn drawn_after(
     height: u16,
 ) -> Buffer {
     assert!(PANELS.iter().any(|row| row.name == panel), "no panel '{panel}'");
+    drawn_by(state, palette, width, height, |screen, shown| {
+        screen.take(Command::by_name(panel).expect("a panel's name"), shown);
+        for action in actions {
+            screen.take(Command::Act(*action), shown);
+        }
+    })
+}
+
+/// The screen that users see first, with this said in its last row.
+pub(super) fn hinted(state: &State, hint: &str, palette: &Palette, width: u16, height: u16) -> Buffer {
+    drawn_by(state, palette, width, height, |screen, _| screen.hint(hint.to_owned()))
+}
+
+fn drawn_by(
+    state: &State,
+    palette: &Palette,
+    width: u16,
+    height: u16,
+    prepare: impl FnOnce(&mut Screen, &Shown<'_>),
+) -> Buffer {
     let keys = keymap::built_in();
     let status = Status::default();
     let library = headwater::library::built_in();
@@ -37,10 +57,7 @@ pub(super) fn drawn_after(
     let shown =
         Shown { newest, now: state.snapshot.at, palette, keys: &keys, status: &status, library: &library };
     let mut screen = Screen::new();
-    screen.take(Command::by_name(panel).expect("a panel's name"), &shown);
-    for action in actions {
-        screen.take(Command::Act(*action), &shown);
-    }
+    prepare(&mut screen, &shown);
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     screen.draw(&shown, buffer.area, &mut buffer);
     buffer

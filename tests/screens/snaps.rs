@@ -1,8 +1,10 @@
 //! Every panel in every state at every size, in a colour theme and without colour.
 
-use headwater_panels::PANELS;
+use headwater_panels::{Action, PANELS, Palette};
+use headwater_widgets::Glyphs;
+use ratatui::buffer::Buffer;
 
-use super::drawn::{drawn, palette, styles, text};
+use super::drawn::{drawn, drawn_after, hinted, palette, styles, text};
 use super::states;
 
 const SIZES: &[(u16, u16)] = &[(60, 16), (80, 24), (160, 48)];
@@ -47,6 +49,35 @@ fn every_panel_in_every_state_can_be_drawn_at_any_size() {
             }
         }
     }
+}
+
+#[test]
+fn nothing_beyond_ascii_is_drawn_for_a_terminal_that_has_nothing_else() {
+    let ascii = Palette::mono(Glyphs::Ascii);
+    let is_beyond = |buffer: &Buffer| buffer.content.iter().any(|cell| !cell.symbol().is_ascii());
+    let mut beyond = vec![];
+    for state in states::all() {
+        for panel in PANELS {
+            for (width, height) in SIZES {
+                for actions in [&[][..], &[Action::Help], &[Action::Open], &[Action::CommandLine]] {
+                    let buffer = drawn_after(&state, panel.name, actions, &ascii, *width, *height);
+                    let name = format!("{} {} {width}x{height} after {actions:?}", panel.name, state.name);
+                    beyond.extend(is_beyond(&buffer).then_some(name));
+                }
+            }
+        }
+    }
+    assert!(beyond.is_empty(), "{beyond:?}");
+}
+
+/// Units and names have characters of their own, which no state of a bundled recording need have.
+#[test]
+fn what_sentences_and_names_have_beyond_ascii_is_replaced_as_well() {
+    let (incident, ascii) = (states::incident(), Palette::mono(Glyphs::Ascii));
+    let screen = hinted(&incident, "a launch takes 46.7 µs at 43 °C on é", &ascii, 80, 24);
+    assert!(text(&screen).contains("a launch takes 46.7 us at 43  C on ?"), "{}", text(&screen));
+    let unicode = hinted(&incident, "46.7 µs", &palette("mono"), 80, 24);
+    assert!(text(&unicode).contains("46.7 µs"), "{}", text(&unicode));
 }
 
 #[test]

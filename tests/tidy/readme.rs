@@ -77,6 +77,30 @@ fn the_readme_installs_headwater_before_it_uses_it() {
     assert_none(&used_before_installed(&read("README.md")));
 }
 
+/// What of these the README does not name in code.
+fn unnamed<'a>(page: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let is_named =
+        |name: &str| page.contains(&format!("`{name}`")) || page.contains(&format!("`demo {name}`"));
+    let missing = names.into_iter().filter(|name| !is_named(name));
+    missing.map(|name| format!("README.md does not name `{name}`")).collect()
+}
+
+#[test]
+fn the_readme_names_every_demo_and_the_key_of_every_panel() {
+    use headwater_panels::{Command, PANELS};
+    let page = read("README.md");
+    let plain = headwater::lab::scenario::SCENARIOS.iter().map(|scenario| scenario.name);
+    // The one that a demo shows without a name.
+    assert_none(&unnamed(&page, plain.filter(|name| *name != "hot-shard")));
+    let keys = headwater::keymap::built_in();
+    let keys: Vec<String> = (0..PANELS.len()).map(|place| keys.label(Command::Show(place))).collect();
+    // Digits in a row stand as a span.
+    let spanned = |key: &str| key.parse().is_ok_and(|digit: u8| (1..=9).contains(&digit));
+    assert!(page.contains("| `1` to `9`, "), "the digits of the panels");
+    assert_eq!(keys.iter().filter(|key| spanned(key)).count(), 9);
+    assert_none(&unnamed(&page, keys.iter().map(String::as_str).filter(|key| !spanned(key))));
+}
+
 #[test]
 fn every_command_of_the_pages_exists() {
     let mut breaches = vec![];
@@ -122,5 +146,6 @@ fn a_breach_is_seen() {
         used_before_installed(&format!("```sh\ncargo install --locked --path .\n```\n{uses}")).is_empty()
     );
     assert_eq!(headwater_arguments("headwater rules # all"), Some(vec!["rules"]));
+    assert_eq!(unnamed("`demo hot-shard` and `b`", ["hot-shard", "b", "c"]).len(), 1);
     assert_eq!(dead_links("[a](README.md#x) [b](no/such.md) [c](https://example.org)").len(), 1);
 }

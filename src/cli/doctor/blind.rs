@@ -90,7 +90,10 @@ impl Heard {
                 let rules = gap.rules.join(", ");
                 advice.push((
                     (*first).clone(),
-                    format!("{}{others}: blind are {rules}; {}", gap.lacks, gap.add),
+                    format!(
+                        "{}{others}: these rules cannot judge without it: {rules}; {}",
+                        gap.lacks, gap.add
+                    ),
                 ));
             }
         }
@@ -150,8 +153,8 @@ mod tests {
         ));
         assert!(!lines.iter().any(|line| line.contains("no buckets")), "{lines:#?}");
         for words in [
-            "service/ranker: nothing counts what is asked again: a rise is 'surge or storm': blind are retry-storm, surge",
-            "service/ranker: no depth of its queue: blind are queue-not-compute",
+            "service/ranker: nothing counts what is asked again: a rise is 'surge or storm': these rules cannot judge without it: retry-storm, surge",
+            "service/ranker: no depth of its queue: these rules cannot judge without it: queue-not-compute",
             "service/ranker: nobody tells of a readiness check",
             "service/ranker: no machine is seen",
         ] {

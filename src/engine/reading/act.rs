@@ -93,7 +93,7 @@ impl Found {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepAnswer {
-    /// The checks were seen on fresh data, and the operator agrees.
+    /// What the checks came to was seen and is agreed with: good, bad, or that it is not known.
     Confirmed,
     /// The operator knows better than the checks, for this reason.
     Overridden(RemoteText),
@@ -101,6 +101,20 @@ pub enum StepAnswer {
     Skipped(RemoteText),
     /// An earlier answer was taken back.
     Reopened,
+}
+
+impl StepAct {
+    /// The answer in words: `confirmed bad`, `left unknown`, `skipped: no time`.
+    pub fn answer_words(&self) -> String {
+        match &self.answer {
+            // Who confirms what is not seen has seen that it is not.
+            StepAnswer::Confirmed if self.found == Found::Unknown => "left unknown".to_owned(),
+            StepAnswer::Confirmed => format!("confirmed {}", self.found.word()),
+            StepAnswer::Overridden(why) => format!("overridden: {why}"),
+            StepAnswer::Skipped(why) => format!("skipped: {why}"),
+            StepAnswer::Reopened => "taken back".to_owned(),
+        }
+    }
 }
 
 impl ActKind {

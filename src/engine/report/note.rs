@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::reading::{ActKind, OperatorAct, StepAct, StepAnswer};
+use crate::reading::{ActKind, OperatorAct, StepAct};
 use crate::text::RemoteText;
 use crate::time::Moment;
 
@@ -65,11 +65,5 @@ fn told(step: &StepAct) -> String {
 
 /// The same without what was seen: `2.1 shard by shard: confirmed bad`.
 pub(crate) fn answered(step: &StepAct) -> String {
-    let answer = match &step.answer {
-        StepAnswer::Confirmed => format!("confirmed {}", step.found.word()),
-        StepAnswer::Overridden(why) => format!("overridden: {why}"),
-        StepAnswer::Skipped(why) => format!("skipped: {why}"),
-        StepAnswer::Reopened => "taken back".to_owned(),
-    };
-    format!("{} {}: {answer}", step.step, step.title)
+    format!("{} {}: {}", step.step, step.title, step.answer_words())
 }

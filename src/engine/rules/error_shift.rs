@@ -2,7 +2,7 @@
 
 use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
 use crate::metric::{ERRORS, REQUESTS, Unit};
-use crate::quantity::show;
+use crate::quantity::{share, show};
 use crate::report::Role;
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -54,15 +54,13 @@ fn judge(scene: &Scene<'_>, subject: &Subject, limits: &Limits<'_>) -> Judgement
     else {
         return Judgement::Unknown(format!("no count of errors: {}", scene.missing(subject)));
     };
-    if requests.value <= 0.0 {
+    let Some(ratio) = share(errors.value, requests.value) else {
         return Judgement::Unknown("no requests finish".to_owned());
-    }
-    let ratio = errors.value / requests.value;
+    };
     let healthy = scene
         .total_baseline(subject, ERRORS)
         .zip(scene.total_baseline(subject, REQUESTS))
-        .filter(|(_, requests)| requests.typical > 0.0)
-        .map(|(errors, requests)| errors.typical / requests.typical);
+        .and_then(|(errors, requests)| share(errors.typical, requests.typical));
     let limit = limits.of("ratio").max(healthy.unwrap_or(0.0) * limits.of("rise")).min(limits.of("most"));
     let shown = show(ratio, Unit::Ratio);
     if ratio > limit && errors.value >= limits.of("floor") {

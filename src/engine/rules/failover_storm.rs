@@ -126,7 +126,7 @@ fn judge(scene: &Scene<'_>, gateway: &Subject, limits: &Limits<'_>) -> Judgement
     numbers.extend(panic.map(|panic| evidence(UPSTREAM_PANIC, panic, None, None)));
     let breach = Breach::new(
         format!("{shown}, limit {least} each{load}{panics}{first}"),
-        format!("{:.0} out and in again", moves.trips),
+        format!("taken out and put back {:.0} times", moves.trips),
         moves.trips / least,
         numbers,
     )

@@ -8,7 +8,7 @@ use crate::baseline::Baseline;
 use crate::metric::{
     ERRORS, MODEL_DURATION, Metric, PROBE_OK, READY, REQUEST_DURATION, REQUESTS, UPSTREAM_READY, Unit,
 };
-use crate::quantity::{show, times};
+use crate::quantity::{share, show, times};
 use crate::report::{BaselineFrom, Confidence, Evidence, Role, Since};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -143,7 +143,7 @@ fn errors(scene: &Scene<'_>, instance: &Subject, limits: &Limits<'_>) -> Option<
     if requests.value < FLOOR {
         return None;
     }
-    let seen = Seen { value: errors.value / requests.value, at: errors.at };
+    let seen = Seen { value: share(errors.value, requests.value)?, at: errors.at };
     let limit = limits.of("errors");
     Some(Look {
         shown: format!(

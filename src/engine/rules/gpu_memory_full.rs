@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
           failure that anybody saw is worth the middle. Full memory alone is no fault: a server that takes its memory when it starts \
           stays flat at nine tenths for weeks, and may load for minutes. Each memory is judged by itself. Flat in the last fiftieth, with nothing that tells of allocations, is unknown.",
     next: "free memory now: restart the service on this GPU one instance at a time, or admit fewer and shorter requests; \
-           then see which process grew",
+           then see which process grew, and go back to the build before if it leaks",
     watches: Watches::Components(&[Kind::Gpu]),
     nature: Nature::Mechanism,
     exonerates: true,

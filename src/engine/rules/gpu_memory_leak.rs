@@ -5,7 +5,7 @@ use super::gpus::{asked, at, may_load};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
 use crate::gpu_memory::{Course, Growth};
 use crate::metric::Unit;
-use crate::quantity::show;
+use crate::quantity::{foreseen, show};
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
@@ -21,8 +21,8 @@ pub(super) static RULE: Rule = Rule {
           before all of it is used, so until then it is a suspect, with the time that is left; grown until it is full it is worth the middle, and \
           once allocations fail in a memory that is nine tenths full, it convicts. Each memory is judged by itself. Memory that was flat from the first look on is none: a server takes what \
           it needs when it starts. Where requests rose as well, more at once may need more.",
-    next: "restart the service on this GPU one instance at a time before it is full, and go back to the build before: a \
-           restart alone only begins the same again",
+    next: "go back to the build before, and until then restart the service on this GPU one instance at a time: a restart \
+           frees its memory now, and alone only begins the same again",
     watches: Watches::Components(&[Kind::Gpu]),
     nature: Nature::Mechanism,
     exonerates: true,
@@ -90,7 +90,7 @@ fn leaks(
     let (grows, since) = if growth.full_since.is_some() { ("grew", "from") } else { ("grows", "since") };
     let ends = match (growth.full_since, growth.full_in_s) {
         (Some(since), _) => format!("it is full since {}", since.clock()),
-        (None, Some(seconds)) => format!("full in {} as it grows now", show(seconds, Unit::Seconds)),
+        (None, Some(seconds)) => format!("full in {} as it grows now", foreseen(seconds)),
         (None, None) => "not full within a day".to_owned(),
     };
     let seen = |value: f64| Seen { value, at: growth.to.at };

@@ -150,7 +150,7 @@ fn judge_one(scene: &Scene<'_>, host: &Subject, launch: &Launch, limits: &Limits
             times(launch.now.value / usual.typical),
             show(usual.typical, Unit::Seconds)
         ),
-        None => format!("and {} is what any driver is below", show(limits.of("usual"), Unit::Seconds)),
+        None => format!("and with any driver it takes less than {}", show(limits.of("usual"), Unit::Seconds)),
     };
     let fell = match &usually {
         Some(before) => format!("{is_busy}, before {}", show(before.typical, Unit::Ratio)),

@@ -8,7 +8,7 @@ use crate::baseline::Baseline;
 use crate::metric::{
     REDIS_MEMORY, REDIS_MEMORY_CLIENTS, REDIS_MEMORY_EVICTS, REDIS_MEMORY_MAX, REDIS_MEMORY_RSS, Unit,
 };
-use crate::quantity::{counted, show};
+use crate::quantity::{counted, foreseen, show};
 use crate::report::{BaselineFrom, Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -116,9 +116,8 @@ fn nearly_full(
 ) -> Judgement {
     let max = scene.latest(node, REDIS_MEMORY_MAX).map_or(0.0, |seen| seen.value);
     let word = if used.value >= limits.of("nearly_full") { "nearly full: " } else { "" };
-    let full_in = time_to_full(scene, node, max).map_or(String::new(), |seconds| {
-        format!("; full in {} as it grows now", show(seconds, Unit::Seconds))
-    });
+    let full_in = time_to_full(scene, node, max)
+        .map_or(String::new(), |seconds| format!("; full in {} as it grows now", foreseen(seconds)));
     Breach::new(
         format!(
             "{word}{} of {} is used at {}{full_in}; then writes fail with OOM, which none does yet",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Breach, Judgement, Limits, Nature, Rule, Threshold, Watches};
 use crate::metric::{ERRORS, MODEL_DURATION, Metric, REQUEST_DURATION, REQUESTS, Unit};
-use crate::quantity::{show, times};
+use crate::quantity::{share, show, times};
 use crate::report::Role;
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
@@ -193,7 +193,7 @@ fn failing(scene: &Scene<'_>, subject: &Subject, at: Moment, span: Duration) -> 
     let from = at - span;
     let errors = summed(scene, subject, ERRORS, from, at)?;
     let requests = summed(scene, subject, REQUESTS, from, at)?;
-    (requests > 0.0).then(|| errors / requests)
+    share(errors, requests)
 }
 
 /// Events of a rate in a window, over all parts; `None` unless enough of the window was seen of one of them.

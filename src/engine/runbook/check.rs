@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{Asks, Check, Recovery, recovery};
 use crate::reading::Found;
 use crate::snapshot::Snapshot;
+use crate::subject::Subject;
 use crate::time::Moment;
 
 /// How a check stands.
@@ -45,14 +46,15 @@ pub struct CheckState {
 }
 
 impl CheckState {
-    /// One line for screens and the record: `no link is full: no, redis/features#2: 23.9 MB/s ...`.
+    /// One line for screens and the record, what was seen first where it is not as it should be: `redis/features#2: 23.9 MB/s
+    /// ...; good would be: no link is full`.
     pub fn line(&self) -> String {
-        let answer = match self.outcome {
-            Outcome::Failed => "no",
-            Outcome::Unknown => "not seen",
-            Outcome::Passed => "yes",
-        };
-        format!("{}: {answer}, {}", self.says, self.told)
+        let Self { says, told, .. } = self;
+        match self.outcome {
+            Outcome::Failed => format!("{told}; good would be: {says}"),
+            Outcome::Unknown => format!("{says}: not seen, {told}"),
+            Outcome::Passed => format!("{says}: yes, {told}"),
+        }
     }
 }
 
@@ -72,6 +74,11 @@ pub fn evaluate(check: &Check, snapshot: &Snapshot) -> CheckState {
         (None, None) => rules::judge(&check.rules, check.on.as_deref(), snapshot),
     };
     CheckState { outcome, says: check.says.clone(), told }
+}
+
+/// Whether a check asks this rule about this subject.
+pub(super) fn asks_about(check: &Check, rule: &str, subject: &Subject) -> bool {
+    check.rules.iter().any(|id| id == rule) && rules::meant(check.on.as_deref())(subject)
 }
 
 /// What the checks of a step come to together; a step without any has nothing to pass on.

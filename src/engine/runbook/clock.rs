@@ -70,9 +70,9 @@ pub fn clock(runbook: &Runbook, progress: &Progress, now: Moment) -> Option<Cloc
         let answers: Vec<Option<&Answer>> = runbook
             .steps
             .iter()
-            .zip(&progress.answers)
-            .filter(|(step, _)| step.golden == Some(piece))
-            .map(|(_, answer)| answer.as_ref())
+            .enumerate()
+            .filter(|(_, step)| step.golden == Some(piece))
+            .map(|(place, _)| progress.answers[place].as_ref().filter(|_| !progress.is_open(place)))
             .collect();
         (!answers.is_empty()).then(|| (piece, done(&answers).map(|at| at.since(began))))
     });
@@ -89,9 +89,12 @@ fn done(answers: &[Option<&Answer>]) -> Option<Moment> {
     };
     let first = answers.iter().flatten().copied().filter(finds).map(|answer| answer.at).min();
     let all: Option<Vec<Moment>> = answers.iter().map(|answer| answer.map(|answer| answer.at)).collect();
-    // Nothing was done where all were skipped.
-    let is_skip = |answer: &&Answer| matches!(answer.answer, StepAnswer::Skipped(_));
-    if answers.iter().flatten().copied().all(|answer| is_skip(&answer)) {
+    // Nothing was done where all were skipped, or left unknown.
+    let is_left = |answer: &Answer| match answer.answer {
+        StepAnswer::Confirmed => answer.found == Found::Unknown,
+        _ => matches!(answer.answer, StepAnswer::Skipped(_)),
+    };
+    if answers.iter().flatten().copied().all(is_left) {
         return None;
     }
     first.or_else(|| all?.into_iter().max())

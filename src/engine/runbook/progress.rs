@@ -1,5 +1,6 @@
 //! How far somebody has come in a runbook: told by the acts that were recorded.
 
+use super::accused::accused;
 use super::check::{CheckState, evaluate, found};
 use super::{Runbook, Step};
 use crate::reading::{ActKind, Found, StepAct, StepAnswer};
@@ -29,6 +30,8 @@ pub struct Progress {
     pub answers: Vec<Option<Answer>>,
     /// How each step's checks stand now.
     pub checks: Vec<Vec<CheckState>>,
+    /// The step that asks about the first suspect, where one does.
+    pub accused: Option<usize>,
     /// The step that is due; `None` once the way through the runbook has reached its end.
     pub due: Option<usize>,
 }
@@ -40,6 +43,10 @@ pub enum Standing {
     Done,
     /// Confirmed bad.
     Bad,
+    /// Confirmed before it was bad, as it is now: the answer says nothing any more.
+    Outdated,
+    /// Confirmed that it is not known.
+    Unknown,
     /// Answered by the operator against or without the checks.
     Overridden,
     /// Left out with a reason.
@@ -58,7 +65,8 @@ impl Standing {
         match self {
             Self::Done => "done",
             Self::Bad => "bad",
-            Self::Overridden => "noted",
+            Self::Outdated => "redo",
+            Self::Overridden | Self::Unknown => "noted",
             Self::Skipped => "skip",
             Self::Now => "now",
             Self::Blind => "blind",
@@ -71,8 +79,12 @@ impl Progress {
     /// How the step at this place stands.
     pub fn standing(&self, place: usize) -> Standing {
         match self.answers.get(place).and_then(Option::as_ref) {
-            Some(Answer { answer: StepAnswer::Confirmed, found: Found::Bad, .. }) => Standing::Bad,
-            Some(Answer { answer: StepAnswer::Confirmed, .. }) => Standing::Done,
+            Some(Answer { answer: StepAnswer::Confirmed, found, .. }) => match (*found, self.found(place)) {
+                (Found::Bad, _) => Standing::Bad,
+                (_, Found::Bad) => Standing::Outdated,
+                (Found::Unknown, _) => Standing::Unknown,
+                (Found::Good, _) => Standing::Done,
+            },
             Some(Answer { answer: StepAnswer::Overridden(_), .. }) => Standing::Overridden,
             Some(_) => Standing::Skipped,
             None if self.due == Some(place) && self.began.is_some() => Standing::Now,
@@ -86,9 +98,29 @@ impl Progress {
         self.checks.get(place).map_or(Found::Unknown, |states| found(states))
     }
 
-    /// How many steps were not answered.
+    /// Whether the step at this place waits for an answer: it has none, or one that is outdated.
+    pub fn is_open(&self, place: usize) -> bool {
+        self.answers.get(place).is_some_and(Option::is_none) || self.standing(place) == Standing::Outdated
+    }
+
+    /// How many steps wait for an answer.
     pub fn open(&self) -> usize {
-        self.answers.iter().filter(|answer| answer.is_none()).count()
+        (0..self.answers.len()).filter(|place| self.is_open(*place)).count()
+    }
+
+    /// Where this answer to the step at this place leads. A bad one leads where the step says, unless the search would end
+    /// at a victim: who is accused first is asked about before that. All others lead to the next step that is open, and
+    /// past the last one to those that have become bad since they were answered.
+    pub fn leads(&self, runbook: &Runbook, place: usize, found: Found) -> Option<usize> {
+        let is_open = |other: &usize| *other != place && self.is_open(*other);
+        let steps = 0..runbook.steps.len();
+        let said = || {
+            let step = runbook.steps.get(place).filter(|_| found == Found::Bad)?;
+            let said = runbook.step(step.bad_leads_to.as_deref()?)?;
+            self.accused.filter(is_open).or(Some(said).filter(is_open))
+        };
+        let is_outdated = |other: &usize| is_open(other) && self.standing(*other) == Standing::Outdated;
+        said().or_else(|| (place + 1..steps.end).find(is_open)).or_else(|| steps.clone().find(is_outdated))
     }
 
     /// The act that records an answer to the step at this place, with what its checks say now.
@@ -118,6 +150,7 @@ pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
             .iter()
             .map(|step| step.checks.iter().map(|check| evaluate(check, snapshot)).collect())
             .collect(),
+        accused: accused(runbook, snapshot),
         due: None,
     };
     // The place of the last answer, and where it leads.
@@ -145,14 +178,10 @@ pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
     progress
 }
 
-/// The step after the last answer: where a bad one leads, else the next that is open.
+/// The step to which the last answer leads; one that was taken back is asked again.
 fn due(runbook: &Runbook, progress: &Progress, last: Option<usize>) -> Option<usize> {
-    let is_open = |place: &usize| progress.answers[*place].is_none();
     let Some(last) = last else { return (!runbook.steps.is_empty()).then_some(0) };
-    if is_open(&last) {
-        return Some(last);
-    }
-    let leads = runbook.steps[last].bad_leads_to.as_deref().and_then(|id| runbook.step(id));
-    let leads = leads.filter(|place| progress.standing(last) == Standing::Bad && is_open(place));
-    leads.or_else(|| (last + 1..runbook.steps.len()).find(is_open))
+    let Some(answer) = &progress.answers[last] else { return Some(last) };
+    let found = if answer.answer == StepAnswer::Confirmed { answer.found } else { Found::Unknown };
+    progress.leads(runbook, last, found)
 }

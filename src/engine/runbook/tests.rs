@@ -11,7 +11,7 @@ use crate::reading::{
 use crate::report::{Confidence, KeyEvidence, Role, Since, Suspect, Verdict};
 use crate::settings::{Baselines, Settings};
 use crate::signal::{SIGNALS, Signal};
-use crate::snapshot::RuleState;
+use crate::snapshot::{RuleState, Snapshot};
 use crate::store::{Caps, Points, Seen};
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -225,17 +225,30 @@ fn accusing(suspects: Vec<Suspect>) -> Snapshot {
 }
 
 #[test]
-fn runbooks_that_what_fires_calls_for_come_first() {
+fn runbooks_that_fit_whoever_is_accused_come_first_then_those_that_what_fires_calls_for() {
     let runbook = |id: &str, when: &[&str]| Runbook {
         id: id.to_owned(),
         when: when.iter().map(|rule| (*rule).to_owned()).collect(),
         ..Runbook::default()
     };
-    let all = [runbook("a", &["self-slow"]), runbook("b", &[]), runbook("c", &["shard-hot"])];
+    let walk = Runbook {
+        steps: vec![Step { checks: vec![of_rules(&["gpu-memory-full"])], ..Step::default() }],
+        ..runbook("b", &[])
+    };
+    let all = [runbook("a", &["self-slow"]), walk, runbook("c", &["shard-hot"])];
     let snapshot = with_rules(vec![
         rule("shard-hot", "redis/a#1", "ended", ""),
         rule("self-slow", "service/a", "unknown", ""),
     ]);
-    let ids: Vec<&str> = ranked(&all, &snapshot).iter().map(|runbook| runbook.id.as_str()).collect();
-    assert_eq!(ids, ["c", "b", "a"]);
+    let ids = |snapshot: &Snapshot| -> Vec<(String, Fit)> {
+        ranked(&all, snapshot).iter().map(|runbook| (runbook.id.clone(), fit(runbook, snapshot))).collect()
+    };
+    let told = |ids: [(&str, Fit); 3]| ids.map(|(id, fit)| (id.to_owned(), fit)).to_vec();
+    assert_eq!(ids(&snapshot), told([("c", Fit::Fires), ("b", Fit::Always), ("a", Fit::NoSign)]));
+    let accusing = |suspect| Snapshot { report: accusing(vec![suspect]).report, ..snapshot.clone() };
+    // A victim's runbook is not what the incident calls for.
+    let gpu = accusing(suspect("gpu/host-a:0", "gpu-memory-full", &[], None));
+    assert_eq!(ids(&gpu), told([("b", Fit::AtStep(0)), ("c", Fit::Beside), ("a", Fit::NoSign)]));
+    let explaining = accusing(suspect("redis/a#1", "shard-bandwidth", &["shard-hot"], None));
+    assert_eq!(ids(&explaining), told([("c", Fit::Accused), ("b", Fit::Always), ("a", Fit::NoSign)]));
 }

@@ -22,10 +22,7 @@ impl Scene<'_> {
         span: Duration,
     ) -> Option<Seen> {
         let at = self.latest_part(subject, metric, part)?.at;
-        let points = self.store.points(subject, metric, part)?.newest_first();
-        let within = points.take_while(|seen| seen.at > at - span);
-        let (sum, count) = within.fold((0.0, 0.0), |(sum, count), seen| (sum + seen.value, count + 1.0));
-        (count > 0.0).then(|| Seen { value: sum / count, at })
+        self.store.points(subject, metric, part)?.trace().mean_until(at, span)
     }
 
     /// What a count gained in the span before its newest point: each rate stands for the time since the one before it.

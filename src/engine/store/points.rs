@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Seen;
 use super::budget::Caps;
@@ -68,6 +69,18 @@ impl Trace {
         in_tail.or_else(|| {
             self.past.sealed.iter().rev().find_map(|run| run.seen().rev().find(|seen| seen.at <= moment))
         })
+    }
+
+    /// The mean of the newest points up to a moment, as many as fall in `span`, with the time of the newest.
+    pub fn mean_until(&self, until: Moment, span: Duration) -> Option<Seen> {
+        let mut newest = self.newest_first().skip_while(|seen| seen.at > until).peekable();
+        let at = newest.peek()?.at;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for seen in newest.take_while(|seen| seen.at > at - span) {
+            sum += seen.value;
+            count += 1.0;
+        }
+        Some(Seen { value: sum / count, at })
     }
 
     /// Points at full resolution from `from` on, oldest first.

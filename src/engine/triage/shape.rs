@@ -2,7 +2,7 @@
 
 use crate::findings::Finding;
 use crate::metric::{ERRORS, REQUESTS, Unit};
-use crate::quantity::show;
+use crate::quantity::{share, show};
 use crate::report::{Shape, ShapeKind};
 use crate::rules::{BUSINESS_SYMPTOM, PROBE_FAILING, RETRY_STORM};
 use crate::scene::Scene;
@@ -62,8 +62,8 @@ fn numbers(scene: &Scene<'_>, symptoms: [Option<&Finding>; 3]) -> String {
             services(scene).filter_map(|s| scene.total(s, metric)).map(|seen| seen.value).sum::<f64>()
         };
         let (errors, requests) = (sum(ERRORS), sum(REQUESTS));
-        if requests > 0.0 {
-            parts.push(format!("errors {}", show(errors / requests, Unit::Ratio)));
+        if let Some(failing) = share(errors, requests) {
+            parts.push(format!("errors {}", show(failing, Unit::Ratio)));
             parts.push(show(requests, Unit::PerSecond));
         }
     }

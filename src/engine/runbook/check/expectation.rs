@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
-use super::rules::Named;
+use super::rules::meant;
 use super::{Outcome, age, and_more};
 use crate::filter::{FieldValue, Filtered};
 use crate::metric::{Bad, Unit};
 use crate::quantity::show;
-use crate::runbook::measures::{Measure, measure, parse_expectation, parse_subjects};
+use crate::runbook::measures::{Measure, measure, parse_expectation};
 use crate::snapshot::Snapshot;
 use crate::store::Seen;
 use crate::subject::Subject;
@@ -92,13 +92,12 @@ fn subjects<'a>(
         let is_told = measures.iter().any(|(measure, ..)| measure.latest(callers, snapshot).is_some());
         return if is_told { vec![callers] } else { vec![] };
     }
-    let pattern = on.and_then(|on| parse_subjects(on).ok());
-    let is_meant = |subject: &&Subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)));
+    let is_meant = meant(on);
     let has_one = |subject: &&Subject| {
         let traces = snapshot.history.of(subject);
         metrics.iter().any(|metric| traces.trace(*metric, None).is_some())
     };
-    snapshot.history.subjects().filter(is_meant).filter(has_one).collect()
+    snapshot.history.subjects().filter(|subject| is_meant(subject)).filter(has_one).collect()
 }
 
 /// The subject that is worst by the first metric.

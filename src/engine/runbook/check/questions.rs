@@ -61,7 +61,7 @@ pub(super) fn scope(snapshot: &Snapshot) -> (Outcome, String) {
         ([], well) => (Outcome::Passed, format!("{} well{instances}", names(well))),
         (hit, _) => {
             let all = of("clear").iter().filter(|well| !hit.contains(well)).count() + hit.len();
-            (Outcome::Failed, format!("{}, {} of {all} that are seen{instances}", names(hit), hit.len()))
+            (Outcome::Failed, format!("hit: {}, {} of {all} that are seen{instances}", names(hit), hit.len()))
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::wording::{names, span};
 use crate::{filter, rules};
 
 /// A subject as the one field of a pattern.
-pub(super) struct Named<'a>(pub(super) &'a Subject);
+struct Named<'a>(&'a Subject);
 
 impl filter::Filtered for Named<'_> {
     fn field(&self, _place: usize) -> filter::FieldValue<'_> {
@@ -19,10 +19,15 @@ impl filter::Filtered for Named<'_> {
     }
 }
 
+/// Whether a subject is one of those that a pattern names; without one all are.
+pub(super) fn meant(on: Option<&str>) -> impl Fn(&Subject) -> bool + use<> {
+    let pattern = on.and_then(|on| parse_subjects(on).ok());
+    move |subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)))
+}
+
 /// How rules stand on the subjects of a pattern: one that fires or fired decides, then one that cannot say.
 pub(super) fn judge(ids: &[String], on: Option<&str>, snapshot: &Snapshot) -> (Outcome, String) {
-    let pattern = on.and_then(|on| parse_subjects(on).ok());
-    let is_meant = |subject: &Subject| pattern.as_ref().is_none_or(|pattern| pattern.keeps(&Named(subject)));
+    let is_meant = meant(on);
     let asked = |row: &&RuleState| ids.iter().any(|id| id == row.rule) && is_meant(&row.subject);
     let rows: Vec<&RuleState> = snapshot.rules.iter().filter(asked).collect();
     let old = stale(snapshot);

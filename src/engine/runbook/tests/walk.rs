@@ -25,7 +25,7 @@ fn walk() -> Runbook {
         title: id.to_owned(),
         bad_leads_to: (id == "2").then(|| "4".to_owned()),
         golden,
-        checks: vec![asks(Asks::Action)],
+        checks: vec![of_rules(&["shard-hot"])],
         ..Step::default()
     };
     let steps = vec![
@@ -37,8 +37,13 @@ fn walk() -> Runbook {
     Runbook { id: "walk".to_owned(), steps, ..Runbook::default() }
 }
 
+/// A moment at which each step's check passes.
+fn well() -> Snapshot {
+    with_rules(vec![rule("shard-hot", "redis/a#1", "clear", "6 % busy")])
+}
+
 fn walked(acts: Vec<OperatorAct>) -> Progress {
-    progress(&walk(), &Snapshot { acts: acts.into(), ..quiet() })
+    progress(&walk(), &Snapshot { acts: acts.into(), ..well() })
 }
 
 #[test]
@@ -79,12 +84,62 @@ fn progress_follows_from_the_acts_the_latest_answer_of_each_step_counts() {
 }
 
 #[test]
+fn a_victim_does_not_end_the_search_whoever_is_accused_first_is_asked_about_before_it_ends() {
+    use StepAnswer::Confirmed;
+    let mut walk = walk();
+    walk.steps[1].checks = vec![of_rules(&["retry-storm"])];
+    let gpu = Check { on: Some("gpu/*".to_owned()), ..of_rules(&["gpu-memory-full"]) };
+    walk.steps[2].checks = vec![gpu];
+    let due = |accused: Suspect, more: &[OperatorAct]| {
+        let bad = [begun(100, "walk"), answer(80, "2", Confirmed, Found::Bad)];
+        progress(&walk, &Snapshot { acts: [&bad, more].concat().into(), ..accusing(vec![accused]) }).due
+    };
+    let gpu = || suspect("gpu/host-a:0", "gpu-memory-full", &[], None);
+    let callers = || suspect("client/load", "retry-storm", &[], None);
+    assert_eq!(due(gpu(), &[]), Some(2), "the callers suffer");
+    assert_eq!(due(callers(), &[]), Some(3), "it is the callers themselves");
+    assert_eq!(due(suspect("service/a", "gpu-memory-full", &[], None), &[]), Some(3), "nobody asks about it");
+    assert_eq!(due(gpu(), &[answer(70, "3", Confirmed, Found::Bad)]), Some(3), "it was asked about");
+    assert_eq!(due(gpu(), &[answer(70, "1", Confirmed, Found::Bad)]), Some(2), "the first step ends nothing");
+}
+
+#[test]
+fn an_answer_that_was_given_before_it_became_bad_is_to_be_given_anew() {
+    use StepAnswer::{Confirmed, Overridden};
+    let bad = || with_rules(vec![rule("shard-hot", "redis/a#1", "firing", "90 % busy")]);
+    let standings = |answers: Vec<OperatorAct>, snapshot: Snapshot| {
+        let all = progress(&walk(), &Snapshot { acts: answers.into(), ..snapshot });
+        let words = (0..4).map(|place| all.standing(place).word());
+        (words.collect::<Vec<_>>(), all.due, all.open())
+    };
+    let answers = || {
+        let good = |step| answer(90, step, Confirmed, Found::Good);
+        let unknown = answer(80, "2", Confirmed, Found::Unknown);
+        let noted = answer(70, "3", Overridden("it is by intent".into()), Found::Good);
+        vec![begun(100, "walk"), good("1"), unknown, noted]
+    };
+    assert_eq!(standings(answers(), well()), (vec!["done", "noted", "noted", "now"], Some(3), 1));
+    // What is asked next stays so; what was seen before the fault is asked again before the end.
+    assert_eq!(standings(answers(), bad()), (vec!["redo", "redo", "noted", "now"], Some(3), 3));
+    let last = || answer(60, "4", Confirmed, Found::Bad);
+    let all = || [answers(), vec![last()]].concat();
+    assert_eq!(standings(all(), bad()), (vec!["redo", "redo", "noted", "bad"], Some(0), 2));
+    let anew = |step| answer(50, step, Confirmed, Found::Bad);
+    let done = [all(), vec![anew("1"), anew("2")]].concat();
+    assert_eq!(standings(done, bad()), (vec!["bad", "bad", "noted", "bad"], None, 0));
+    // Its piece of the golden minutes is not done either.
+    let snapshot = Snapshot { acts: answers().into(), ..bad() };
+    let clock = clock(&walk(), &progress(&walk(), &snapshot), NOW).unwrap();
+    assert_eq!(clock.pieces[0], (Piece::Scope, None));
+}
+
+#[test]
 fn what_is_recorded_says_what_the_checks_said() {
-    let snapshot = quiet();
+    let snapshot = with_rules(vec![rule("shard-hot", "redis/a#1", "firing", "90 % busy")]);
     let told = progress(&walk(), &snapshot).act(&walk(), 1, StepAnswer::Confirmed).unwrap();
     let ActKind::Step(act) = told else { panic!("{told:?}") };
     assert_eq!((act.step.as_str(), act.found), ("2", Found::Bad));
-    assert_eq!(act.seen[0].as_str(), "it is so: no, no action is recorded yet");
+    assert_eq!(act.seen[0].as_str(), "redis/a#1: 90 % busy; good would be: it is so");
 }
 
 #[test]
@@ -114,8 +169,10 @@ fn the_clock_tells_the_pieces_that_are_done_and_is_quiet_after_five_minutes() {
         answer(350, "4", Confirmed, Found::Good),
     ];
     let told = clock_at(all).unwrap();
-    // Who skips a piece has not done it.
+    // Who skips a piece has not done it, nor who leaves it unknown.
     assert_eq!((told.left, told.is_done()), (None, false));
+    let unknown = clock_at(vec![begun(100, "walk"), answer(90, "1", Confirmed, Found::Unknown)]).unwrap();
+    assert_eq!(unknown.pieces[0], (Piece::Scope, None));
     assert_eq!(seconds(&told), [("scope", None), ("component", Some(20)), ("stop", Some(50))]);
 }
 
