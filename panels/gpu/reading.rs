@@ -75,6 +75,7 @@ pub(super) enum Launch {
 /// What its memory does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
+    Fails,
     Full,
     Grows,
     Steady,
@@ -100,6 +101,13 @@ struct Row {
 
 /// The first row that fits counts.
 static ROWS: &[Row] = &[
+    Row {
+        busy: None,
+        launch: None,
+        memory: Some(Memory::Fails),
+        means: "memory is as good as full, and allocations fail: so do the requests that need some, however busy it is",
+        cannot: "who holds it: that is told by the memory of each process",
+    },
     Row {
         busy: None,
         launch: None,
@@ -173,12 +181,12 @@ static ROWS: &[Row] = &[
 ];
 
 impl Reading {
-    /// Of numbers at one moment: how busy it is and whether it waits, its launches, how full its memory is and whether it
-    /// leaks.
+    /// Of numbers at one moment: how busy it is and whether it waits, its launches, how full its memory is, whether it
+    /// leaks and whether allocations fail.
     pub(super) fn of(
         (busy, is_waiting): (Option<f64>, bool),
         launch: Option<Launched>,
-        (share, leaks): (Option<f64>, bool),
+        (share, leaks, fails): (Option<f64>, bool, bool),
     ) -> Self {
         let busy = match busy {
             None => Busy::Unseen,
@@ -193,6 +201,7 @@ impl Reading {
         };
         let memory = match share {
             None => Memory::Unseen,
+            Some(share) if share >= FULL && fails => Memory::Fails,
             Some(share) if share >= FULL => Memory::Full,
             Some(_) if leaks => Memory::Grows,
             Some(_) => Memory::Steady,
@@ -222,7 +231,7 @@ impl Reading {
     /// Whether it is worth a look.
     pub(super) fn role(self) -> ColorRole {
         match self {
-            Self { memory: Memory::Full | Memory::Grows, .. }
+            Self { memory: Memory::Fails | Memory::Full | Memory::Grows, .. }
             | Self { launch: Launch::Slow, busy: Busy::Little | Busy::Between, .. } => ColorRole::Suspect,
             Self { busy: Busy::Unseen, .. } => ColorRole::Unknown,
             _ => ColorRole::Text,
@@ -262,7 +271,7 @@ mod tests {
     const USUAL: Option<Launched> = Some(Launched { now_s: 1.2e-6, usual_s: Some(1.2e-6), is_slow: false });
 
     fn read(busy: f64, launch: Option<Launched>) -> &'static str {
-        Reading::of((Some(busy), busy < 0.5), launch, (Some(0.75), false)).means()
+        Reading::of((Some(busy), busy < 0.5), launch, (Some(0.75), false, false)).means()
     }
 
     #[test]
@@ -280,8 +289,12 @@ mod tests {
             for launch in [None, USUAL, SLOW] {
                 for share in [None, Some(0.5), Some(0.99)] {
                     let is_waiting = busy.is_some_and(|busy| busy < 0.5);
-                    let reading = Reading::of((busy, is_waiting), launch, (share, false));
-                    assert!(reading.row().is_some(), "{reading:?}");
+                    for fails in [false, true] {
+                        let reading = Reading::of((busy, is_waiting), launch, (share, false, fails));
+                        assert!(reading.row().is_some(), "{reading:?}");
+                        // Whoever sees that they fail knows that somebody asks.
+                        assert!(!fails || !reading.cannot().contains("asks for more"), "{reading:?}");
+                    }
                 }
             }
         }

@@ -2,16 +2,18 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use headwater_engine::gpu_memory::{self, Course, FULL};
 use headwater_engine::metric::{
-    GPU_CLOCK, GPU_CLOCK_MAX, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE, GPU_THROTTLED,
-    GPU_UTILIZATION, GPU_XID, Metric, Unit,
+    GPU_ALLOCATION_FAILURES, GPU_CLOCK, GPU_CLOCK_MAX, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE,
+    GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, Metric, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::reading::FaultKind;
 use headwater_engine::report::{SubjectVerdict, Verdict};
 use headwater_engine::snapshot::SourceState;
+use headwater_engine::store::Trace;
 use headwater_engine::throttle;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
@@ -19,6 +21,9 @@ use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
 use super::reading::{self, Launched, Reading};
 use crate::strip_bins::Bins;
 use crate::table::Row;
+
+/// Allocations that failed within this time tell that memory is asked for.
+const LATELY: Duration = Duration::from_secs(60);
 
 /// The cells of a strip, 0 to 1; a gap is a cell without a value.
 type Strip = Vec<Option<f64>>;
@@ -46,6 +51,8 @@ pub(super) struct Line {
     pub(super) course: Course,
     /// Whether what grows may be a server that loads.
     pub(super) may_load: bool,
+    /// Whether requests for its memory failed lately.
+    pub(super) fails: bool,
     pub(super) temperature: Option<f64>,
     pub(super) power: Option<f64>,
     pub(super) power_max: Option<f64>,
@@ -98,7 +105,7 @@ impl Line {
 
     /// What its numbers say together.
     pub(super) fn reading(&self) -> Reading {
-        Reading::of((self.busy, self.is_waiting), self.launch, (self.share(), self.leaks()))
+        Reading::of((self.busy, self.is_waiting), self.launch, (self.share(), self.leaks(), self.fails))
     }
 
     /// The row in words, for the clipboard.
@@ -163,6 +170,15 @@ fn is_lost(state: &SourceState) -> bool {
     is_gone && state.source.kind() == Kind::Gpu && state.asks_the_driver()
 }
 
+/// Whether a request for its memory failed within the last minute.
+fn fails_lately(snapshot: &Snapshot, gpu: &Subject) -> bool {
+    let failures = snapshot.history.trace(gpu, GPU_ALLOCATION_FAILURES, None);
+    let lately = |trace: &Trace| {
+        trace.since(snapshot.at - LATELY).any(|rate| rate.at <= snapshot.at && rate.value > 0.0)
+    };
+    failures.is_some_and(lately)
+}
+
 fn line(snapshot: &Snapshot, known: &Known<'_>, gpu: &Subject) -> Line {
     let of = |metric: Metric| snapshot.present(gpu, metric, None).map(|seen| seen.value);
     let memory = gpu_memory::of(&snapshot.history, gpu, snapshot.at, snapshot.fresh_from(gpu, GPU_MEMORY));
@@ -183,6 +199,7 @@ fn line(snapshot: &Snapshot, known: &Known<'_>, gpu: &Subject) -> Line {
         used: memory.map(|(used, _)| used.value).or_else(|| of(GPU_MEMORY)),
         max: memory.map(|(_, max)| max),
         course,
+        fails: fails_lately(snapshot, gpu),
         may_load: matches!(course, Course::Grows(growth) if snapshot.may_load(gpu, &growth)),
         temperature: of(GPU_TEMPERATURE),
         power: of(GPU_POWER),
