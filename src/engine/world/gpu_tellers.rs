@@ -122,7 +122,12 @@ impl World {
             // What the driver has logged of a GPU that it has lost is no word of that GPU.
             if !(is_lost && is_logged(sample)) {
                 let by = gpus.by.entry(sample.subject.clone()).or_default();
-                is_new |= by.insert(reading.source.clone(), reading.at).is_none();
+                if by.insert(reading.source.clone(), reading.at).is_none() {
+                    is_new = true;
+                    // Who has left made room for this one.
+                    let sources = &self.sources;
+                    by.retain(|source, _| *source == reading.source || sources.contains_key(source));
+                }
             }
             if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
                 && COMPARED.iter().any(|(compared, _)| compared == metric)
@@ -205,6 +210,7 @@ mod tests {
 
     /// How many numbers of a reading count, and how many of them were another's.
     fn heard(world: &mut World, reading: &Reading) -> (usize, usize) {
+        world.take(reading);
         let heard = world.heard_of_gpus(reading);
         (heard.once.samples.len(), heard.handed_over.len())
     }
@@ -225,6 +231,11 @@ mod tests {
         // Once the first is silent, the other takes its place.
         assert_eq!(heard(&mut world, &told("service/dcgm@a:9400", 20, 0.9, 900.0)), (2, 2));
         assert_eq!(heard(&mut world, &told("host/host-a", 21, 0.9, 4.0)), (0, 0));
+        // One that has left is forgotten when a new one tells.
+        world.sources.remove(&"service/dcgm@a:9400".parse().unwrap());
+        heard(&mut world, &told("service/dcgm@b:9400", 22, 0.9, 900.0));
+        let tellers: Vec<&str> = world.tellers_of(&gpu).map(|(source, _)| source.as_str()).collect();
+        assert_eq!(tellers, ["host/host-a", "service/dcgm@b:9400"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! somebody has to bring it back. But of one that an exporter lists no more nobody can tell a lost one from one that was taken
 //! away, or from a slice that was set up anew: after a while it has left, and that is said.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,15 +54,7 @@ impl World {
             if !is_slice(gpu) && by.keys().any(asks_driver) {
                 continue;
             }
-            let tells_of_others = |(source, at): (&Subject, &Moment)| match self.sources.get(source) {
-                // It left itself.
-                None => true,
-                Some(state) => {
-                    let is_fresh = |said: Moment| said >= now - state.stale_after(settings) && said > *at;
-                    state.last_data.is_some_and(is_fresh) && !looks_fail(store, source, now)
-                }
-            };
-            if by.iter().any(tells_of_others) {
+            if self.is_listed_no_more(by, (now, settings, store)) {
                 left.push(GpuLeft { gpu: gpu.clone(), at: now, last: *last, by: last_by.clone() });
             }
         }
@@ -81,6 +74,22 @@ impl World {
         let known = self.gpus_left.iter().filter(|known| left.iter().all(|new| new.gpu != known.gpu));
         self.gpus_left = left.iter().chain(known).take(MOST_LEFT).cloned().collect();
         gone
+    }
+
+    /// Whether those who told of a GPU last tell of others since. Who told of it long before the last word was said knew nothing
+    /// of it then either, and who has left himself says nothing; where all have left, it left with them.
+    fn is_listed_no_more(
+        &self,
+        by: &BTreeMap<Subject, Moment>,
+        (now, settings, store): (Moment, &Settings, &Store),
+    ) -> bool {
+        let here = || by.iter().filter_map(|(source, at)| Some((self.sources.get(source)?, *at)));
+        let Some(last) = here().map(|(_, at)| at).max() else { return true };
+        let mut deciding = here().filter(|(state, at)| *at >= last - state.stale_after(settings));
+        deciding.any(|(state, at)| {
+            let is_fresh = |said: Moment| said >= now - state.stale_after(settings) && said > at;
+            state.last_data.is_some_and(is_fresh) && !looks_fail(store, &state.source, now)
+        })
     }
 
     pub(super) fn forget_gpu(&mut self, gpu: &Subject) {
@@ -114,7 +123,7 @@ mod tests {
     use super::*;
     use crate::engine::Engine;
     use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, HOST_LOAD};
-    use crate::reading::{Event, Fault, FaultKind, Input, Reading, Value};
+    use crate::reading::{Event, Fault, FaultKind, Input, Reading, Target, TargetList, Value};
     use crate::settings::Baselines;
     use crate::text::RemoteText;
 
@@ -124,7 +133,11 @@ mod tests {
 
     /// What an exporter's page tells of these GPUs at a second.
     fn page(second: i64, gpus: &[&str]) -> Reading {
-        let mut reading = Reading::new(subject("service/dcgm@a:9400"), Moment(second * 1_000));
+        page_of("a:9400", second, gpus)
+    }
+
+    fn page_of(place: &str, second: i64, gpus: &[&str]) -> Reading {
+        let mut reading = Reading::new(subject("service/dcgm").instance(place), Moment(second * 1_000));
         reading.events.push(Event::Dialects(vec![RemoteText::new("dcgm")]));
         for gpu in gpus {
             reading.sample(&subject(gpu), GPU_UTILIZATION, Value::Gauge(0.5));
@@ -163,6 +176,61 @@ mod tests {
         run(&mut engine, 310..312, |second| vec![page(second, &both)]);
         assert_eq!(known(&engine), both);
         assert!(engine.snapshot().unwrap().gpus_left.is_empty());
+    }
+
+    /// A list of exporters by their places.
+    fn list(second: i64, places: &[&str]) -> Reading {
+        let mut reading = Reading::new(subject("discovery/exporters"), Moment(second * 1_000));
+        let targets = places.iter().map(|place| Target {
+            subject: subject("service/dcgm").instance(place),
+            place: RemoteText::new(place),
+        });
+        let found = RemoteText::new("targets.json");
+        reading.events.push(Event::Targets(TargetList { found, targets: targets.collect() }));
+        reading
+    }
+
+    #[test]
+    fn only_who_told_of_a_gpu_last_says_by_its_silence_that_it_left() {
+        let gpus = ["gpu/host-a:0", "gpu/host-a:1"];
+        // The exporter is another since second 10: the first is off the list, or tells of another machine now. The second falls
+        // silent, and the GPUs stay.
+        for first_leaves in [true, false] {
+            let mut engine = engine();
+            run(&mut engine, 0..500, |second| {
+                let mut told = vec![];
+                match second {
+                    0 => told.push(list(second, &["a:9400"])),
+                    10 if first_leaves => told.push(list(second, &["b:9400"])),
+                    10 => told.push(list(second, &["a:9400", "b:9400"])),
+                    _ => {}
+                }
+                match second {
+                    0..10 => told.push(page_of("a:9400", second, &gpus)),
+                    10..100 => told.push(page_of("b:9400", second, &gpus)),
+                    _ => {}
+                }
+                if second >= 10 && !first_leaves {
+                    told.push(page_of("a:9400", second, &["gpu/host-b:0"]));
+                }
+                told
+            });
+            let known: Vec<String> =
+                known(&engine).into_iter().filter(|one| one.starts_with("gpu/host-a")).collect();
+            assert_eq!(known, gpus, "first leaves: {first_leaves}");
+        }
+        // The second lists one of them no more: that one leaves.
+        let mut engine = engine();
+        run(&mut engine, 0..420, |second| match second {
+            0..10 => vec![list(second, &["a:9400"]), page_of("a:9400", second, &gpus)],
+            10..100 => vec![list(second, &["b:9400"]), page_of("b:9400", second, &gpus)],
+            _ => vec![list(second, &["b:9400"]), page_of("b:9400", second, &gpus[..1])],
+        });
+        assert_eq!(known(&engine), gpus[..1]);
+        // All who told of them are off the list: they left with them.
+        run(&mut engine, 420..740, |second| vec![list(second, &[])]);
+        assert_eq!(known(&engine), [""; 0]);
+        assert_eq!(engine.snapshot().unwrap().gpus_left[0].by.as_str(), "service/dcgm@b:9400");
     }
 
     #[test]
