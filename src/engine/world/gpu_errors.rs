@@ -1,5 +1,6 @@
 //! When the errors came that are told of GPUs: an error has come where a number grew or changed that the same source told
-//! before, or where one appears on a GPU that the source had told of for a while.
+//! before, or where one appears on a GPU that the source had told of for a while. A count within a window is not told any more
+//! when the window is over: the next one counts from nothing.
 
 use std::collections::BTreeMap;
 
@@ -26,14 +27,15 @@ struct Told {
     looks: BTreeMap<Subject, Looks>,
     /// The last code, and who said so.
     code: Option<(Subject, u32)>,
-    /// How many of each code were counted, and by whom.
-    counts: BTreeMap<u32, (Subject, f64)>,
+    /// How many of each code were counted, by whom, and when.
+    counts: BTreeMap<u32, (Subject, f64, Moment)>,
 }
 
-/// When a source first and last told of a GPU, and how often.
+/// When a source first told of a GPU, its last two looks without a fault, and how many there were.
 #[derive(Debug)]
 struct Looks {
     first: Moment,
+    before: Moment,
     last: Moment,
     count: u32,
 }
@@ -43,8 +45,13 @@ impl Told {
     fn look(&mut self, source: &Subject, at: Moment) {
         match self.looks.get_mut(source) {
             Some(looks) if looks.last == at => {}
-            Some(looks) => (looks.last, looks.count) = (at, looks.count.saturating_add(1)),
-            None => drop(self.looks.insert(source.clone(), Looks { first: at, last: at, count: 1 })),
+            Some(looks) => {
+                (looks.before, looks.last, looks.count) = (looks.last, at, looks.count.saturating_add(1));
+            }
+            None => {
+                let looks = Looks { first: at, before: at, last: at, count: 1 };
+                self.looks.insert(source.clone(), looks);
+            }
         }
     }
 
@@ -52,6 +59,11 @@ impl Told {
     fn is_watched(&self, source: &Subject, at: Moment) -> bool {
         let looks = self.looks.get(source);
         looks.is_some_and(|looks| looks.count > FIRST_FEW && at.since(looks.first) >= FIRST_LOOKS)
+    }
+
+    /// Whether a source has looked at this GPU after it told something at a moment and before now.
+    fn has_looked_since(&self, source: &Subject, told: Moment) -> bool {
+        self.looks.get(source).is_some_and(|looks| told < looks.before)
     }
 }
 
@@ -61,10 +73,20 @@ impl ErrorsHeard {
         &self.dated
     }
 
-    /// Takes what counts of a reading.
-    pub(super) fn note(&mut self, reading: &Reading) {
+    /// Takes a reading, and what counts of it: a tool that tells what another tells already looks all the same.
+    pub(super) fn note(&mut self, reading: &Reading, once: &Reading) {
+        let mut before: Option<&Subject> = None;
         for sample in reading.samples.iter().filter(|sample| is_of_gpu(sample)) {
-            self.of.entry(sample.subject.clone()).or_default().look(&reading.source, reading.at);
+            if before.replace(&sample.subject) == Some(&sample.subject) {
+                continue;
+            }
+            let told = self.of.entry(sample.subject.clone()).or_default();
+            // What is missing from a page of which a part could not be read says nothing.
+            if reading.faults.is_empty() {
+                told.look(&reading.source, reading.at);
+            }
+        }
+        for sample in once.samples.iter().filter(|sample| is_of_gpu(sample)) {
             let Value::Gauge(value) = sample.value else { continue };
             if sample.metric == MetricName::Known(GPU_XID) && value.is_finite() {
                 self.note_last(sample, reading, value as u32);
@@ -77,6 +99,7 @@ impl ErrorsHeard {
     /// Takes the last code: another than before has come meanwhile, whatever it was.
     fn note_last(&mut self, sample: &Sample, reading: &Reading, code: u32) {
         let Some(told) = self.of.get_mut(&sample.subject) else { return };
+        let is_watched = told.is_watched(&reading.source, reading.at);
         let before = told.code.replace((reading.source.clone(), code));
         match before {
             _ if code == 0 => {}
@@ -85,6 +108,7 @@ impl ErrorsHeard {
                     self.dated.came(&sample.subject, code, reading.at);
                 }
             }
+            None if is_watched => self.dated.came(&sample.subject, code, reading.at),
             _ => self.dated.stood(&sample.subject, code, reading.at),
         }
     }
@@ -94,10 +118,11 @@ impl ErrorsHeard {
         let Some(told) = self.of.get_mut(&sample.subject) else { return };
         let Some(code) = sample.part.as_ref().and_then(|part| part.as_str().parse().ok()) else { return };
         let is_watched = told.is_watched(&reading.source, reading.at);
-        let before = told.counts.insert(code, (reading.source.clone(), count));
+        let before = told.counts.insert(code, (reading.source.clone(), count, reading.at));
         match before {
-            Some((source, before)) if source == reading.source => {
-                if count > before {
+            Some((source, before, at)) if source == reading.source => {
+                let is_over = told.has_looked_since(&source, at);
+                if count > if is_over { 0.0 } else { before } {
                     self.dated.came(&sample.subject, code, reading.at);
                 }
             }
@@ -116,6 +141,7 @@ impl ErrorsHeard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::{Fault, FaultKind};
 
     fn gpu() -> Subject {
         "gpu/host-a:0".parse().unwrap()
@@ -136,7 +162,7 @@ mod tests {
 
     fn dates(readings: &[Reading]) -> Vec<(u32, i64, bool)> {
         let mut heard = ErrorsHeard::default();
-        readings.iter().for_each(|reading| heard.note(reading));
+        readings.iter().for_each(|reading| heard.note(reading, reading));
         let all = heard.dated().of(&gpu()).iter();
         all.map(|error| (error.code, error.at.0 / 1_000, error.is_seen)).collect()
     }
@@ -160,6 +186,51 @@ mod tests {
         assert_eq!(dates(&watched), [(31, 15, true)]);
         let young: Vec<Reading> = (0..9).map(|second| page(second, (second >= 2).then_some(1.0))).collect();
         assert_eq!(dates(&young), [(31, 2, false)]);
+    }
+
+    #[test]
+    fn a_code_whose_count_was_over_comes_again_with_the_same_count() {
+        let page = |second, count| told("service/dcgm@a:9400", second, None, count);
+        // Once every 5 s: from 100 s to 400 s one event is in the window, and one from 1300 s on.
+        let is_counted = |second: i64| (100..400).contains(&second) || second >= 1_300;
+        let mut readings: Vec<Reading> =
+            (0..1_400).step_by(5).map(|second| page(second, is_counted(second).then_some(1.0))).collect();
+        assert_eq!(dates(&readings), [(31, 100, true), (31, 1_300, true)]);
+        // Where the page could not be read for a while, or in part, nobody knows that it was over.
+        let mut unread = readings.clone();
+        unread.retain(|reading| is_counted(reading.at.0 / 1_000) || reading.at.0 < 100_000);
+        assert_eq!(dates(&unread), [(31, 100, true)]);
+        for reading in readings.iter_mut().filter(|one| (400_000..1_300_000).contains(&one.at.0)) {
+            let message = "the page was cut".into();
+            reading.faults.push(Fault { kind: FaultKind::Malformed, message });
+        }
+        assert_eq!(dates(&readings), [(31, 100, true)]);
+    }
+
+    #[test]
+    fn a_last_code_that_appears_on_a_gpu_that_was_watched_has_come_and_on_a_new_one_it_stood() {
+        let page = |second, last| told("service/dcgm@a:9400", second, last, None);
+        let appears = |from: i64| -> Vec<Reading> {
+            (0..20).map(|second| page(second, (second >= from).then_some(79.0))).collect()
+        };
+        assert_eq!(dates(&appears(15)), [(79, 15, true)]);
+        assert_eq!(dates(&appears(2)), [(79, 2, false)]);
+    }
+
+    #[test]
+    fn a_tool_watches_a_gpu_also_while_another_is_taken_at_its_word() {
+        let gone = |mut reading: Reading| {
+            reading.samples.retain(|sample| sample.metric != crate::metric::GPU_UTILIZATION.into());
+            reading
+        };
+        let mut heard = ErrorsHeard::default();
+        for second in 0..30 {
+            let count = ((5..10).contains(&second) || second >= 20).then_some(1.0);
+            let reading = told("service/dcgm@a:9400", second * 10, None, count);
+            heard.note(&reading, &gone(reading.clone()));
+        }
+        let dates: Vec<i64> = heard.dated().of(&gpu()).iter().map(|error| error.at.0 / 1_000).collect();
+        assert_eq!(dates, [50, 200]);
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl World {
                 twice.binary_search(&(index - 1)).is_err()
             });
         }
-        self.gpu_errors.note(&once);
+        self.gpu_errors.note(reading, &once);
         Heard { once, handed_over }
     }
 
