@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::gpus::parts;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
 use crate::metric::Unit;
@@ -13,13 +14,15 @@ use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 use crate::world::{GPU_LEAVES_AFTER, is_slice, looks_fail};
+use crate::xid::by_code;
 
 pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
     doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
           is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; a slice (MIG) is \
-          unknown at once, and so is a GPU whose exporter says that its own looks fail. Or the driver of this machine \
+          unknown at once, and so is a GPU whose exporter says that its own looks fail. One whose driver had logged an error that \
+          takes the whole GPU has not left, and the error is named. Or the driver of this machine \
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
@@ -91,6 +94,8 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         let says = state.last_data.filter(|said| *said >= scene.now - state.stale_after(scene.settings));
         says.is_some_and(|said| said > *at)
     });
+    let took = parts(scene, gpu).into_iter().find_map(|part| scene.world.lost_by(part, last));
+    let took = took.and_then(|error| Some((error, by_code(error.code)?)));
     match lost {
         Some((state, at)) if looks_fail(scene.store, &state.source, scene.now) => {
             Judgement::Unknown(format!(
@@ -103,7 +108,9 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             "nobody tells of this slice (MIG) since {}: it was taken away, or its GPU is lost",
             last.clock()
         )),
-        Some((state, at)) if !state.asks_the_driver() && scene.now.since(*at) > GPU_LEAVES_AFTER => {
+        Some((state, at))
+            if !state.asks_the_driver() && scene.now.since(*at) > GPU_LEAVES_AFTER && took.is_none() =>
+        {
             Judgement::Unknown(format!(
                 "{} tells of it no more since {}: it was taken away, or is lost",
                 state.source,
@@ -111,7 +118,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             ))
         }
         Some((state, at)) => {
-            let why = format!("{} tells of it no more, and still answers", state.source);
+            let after = took.map_or(String::new(), |(error, row)| {
+                format!(", after {}, at {}", row.words(), error.last.clock())
+            });
+            let why = format!("{} tells of it no more, and still answers{after}", state.source);
             let told =
                 state.fault.as_ref().map_or(String::new(), |(_, fault)| format!(" ({})", fault.message));
             let breach = breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at);

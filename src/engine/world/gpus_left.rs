@@ -1,21 +1,27 @@
 //! GPUs that left. One that its driver does not list any more is lost, for as long as anybody looks: it is missing, and
 //! somebody has to bring it back. But of one that an exporter lists no more nobody can tell a lost one from one that was taken
-//! away, or from a slice that was set up anew: after a while it has left, and that is said.
+//! away, or from a slice that was set up anew: after a while it has left, and that is said. Where its driver had logged an error
+//! that takes the whole GPU it is lost all the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{World, is_slice, machine_of};
+use crate::gpu_errors::GpuError;
 use crate::metric::EXPORTER_FAILURES;
 use crate::settings::Settings;
 use crate::snapshot::GpuLeft;
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::time::Moment;
+use crate::xid::{Hits, by_code};
 
 /// So long an exporter's silence about a GPU still tells of the present: then it is as likely taken away.
 pub(crate) const GPU_LEAVES_AFTER: Duration = Duration::from_secs(300);
+
+/// An error that takes a whole GPU says why nobody tells of it any more where it came so shortly before the last word.
+const TOOK_IT: Duration = Duration::from_secs(600);
 
 /// GPUs that left are remembered up to so many, the last first.
 const MOST_LEFT: usize = 50;
@@ -54,7 +60,7 @@ impl World {
             if !is_slice(gpu) && by.keys().any(asks_driver) {
                 continue;
             }
-            if self.is_listed_no_more(by, (now, settings, store)) {
+            if self.is_listed_no_more((gpu, by), (now, settings, store)) {
                 left.push(GpuLeft { gpu: gpu.clone(), at: now, last: *last, by: last_by.clone() });
             }
         }
@@ -76,15 +82,27 @@ impl World {
         gone
     }
 
+    /// The error that took a GPU of which nobody tells any more, where one came shortly before it was told of last or since; of
+    /// a slice none, because it is set up anew after one.
+    pub(crate) fn lost_by(&self, gpu: &Subject, last: Moment) -> Option<&GpuError> {
+        let takes_all = |error: &&GpuError| by_code(error.code).is_some_and(|row| row.hits == Hits::Gpu);
+        let newest = self.gpu_errors().newest_of(gpu).into_iter();
+        let mut near = newest.filter(|error| error.is_seen && error.last >= last - TOOK_IT);
+        near.find(takes_all).filter(|_| !is_slice(gpu))
+    }
+
     /// Whether those who told of a GPU last tell of others since. Who told of it long before the last word was said knew nothing
     /// of it then either, and who has left himself says nothing; where all have left, it left with them.
     fn is_listed_no_more(
         &self,
-        by: &BTreeMap<Subject, Moment>,
+        (gpu, by): (&Subject, &BTreeMap<Subject, Moment>),
         (now, settings, store): (Moment, &Settings, &Store),
     ) -> bool {
         let here = || by.iter().filter_map(|(source, at)| Some((self.sources.get(source)?, *at)));
         let Some(last) = here().map(|(_, at)| at).max() else { return true };
+        if self.lost_by(gpu, last).is_some() {
+            return false;
+        }
         let mut deciding = here().filter(|(state, at)| *at >= last - state.stale_after(settings));
         deciding.any(|(state, at)| {
             let is_fresh = |said: Moment| said >= now - state.stale_after(settings) && said > at;
@@ -122,7 +140,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, HOST_LOAD};
+    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, GPU_XID, HOST_LOAD};
     use crate::reading::{Event, Fault, FaultKind, Input, Reading, Target, TargetList, Value};
     use crate::settings::Baselines;
     use crate::text::RemoteText;
@@ -188,6 +206,33 @@ mod tests {
         let found = RemoteText::new("targets.json");
         reading.events.push(Event::Targets(TargetList { found, targets: targets.collect() }));
         reading
+    }
+
+    #[test]
+    fn a_gpu_that_logged_an_error_which_takes_all_of_it_and_is_told_of_no_more_is_lost_and_stays() {
+        let both = ["gpu/host-a:0", "gpu/host-a:1"];
+        // 79 took it; after 31 the GPU goes on, so that one was taken away; an old 79 did not hinder it either.
+        for (code, at, stays) in [(79.0, 700, true), (31.0, 700, false), (79.0, 20, false)] {
+            let mut engine = engine();
+            run(&mut engine, 0..1_410, |second| {
+                let mut page = page(second, if second < 705 { &both } else { &both[..1] });
+                if second < 705 {
+                    let told = if second < at { 0.0 } else { code };
+                    page.sample(&subject(both[1]), GPU_XID, Value::Gauge(told));
+                }
+                vec![page]
+            });
+            assert_eq!(known(&engine), if stays { &both[..] } else { &both[..1] }, "{code} at {at}");
+            let snapshot = engine.snapshot().unwrap();
+            let mut suspects = snapshot.report.suspects.iter().filter(|suspect| suspect.goes_on());
+            let silent = suspects.find(|suspect| suspect.rule == "gpu-silent");
+            assert_eq!(silent.is_some(), stays, "{code} at {at}");
+            if let Some(silent) = silent {
+                let said = "after XID 79, fallen off the bus, at 00:11:40";
+                assert!(silent.sentence.contains(said), "{}", silent.sentence);
+                assert_eq!(silent.since.at, Moment(704_000));
+            }
+        }
     }
 
     #[test]
