@@ -97,7 +97,7 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let took = parts(scene, gpu).into_iter().find_map(|part| scene.world.lost_by(part, last));
     let took = took.and_then(|error| Some((error, by_code(error.code)?)));
     match lost {
-        Some((state, at)) if looks_fail(scene.store, &state.source, scene.now) => {
+        Some((state, at)) if looks_fail(scene.store, state, scene.settings, scene.now) => {
             Judgement::Unknown(format!(
                 "{} gives no numbers of it since {}, and says that its own looks fail: what it runs or the driver is in trouble",
                 state.source,

@@ -11,7 +11,7 @@ use super::{World, is_slice, machine_of};
 use crate::gpu_errors::GpuError;
 use crate::metric::EXPORTER_FAILURES;
 use crate::settings::Settings;
-use crate::snapshot::GpuLeft;
+use crate::snapshot::{GpuLeft, SourceState};
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -26,13 +26,14 @@ const TOOK_IT: Duration = Duration::from_secs(600);
 /// GPUs that left are remembered up to so many, the last first.
 const MOST_LEFT: usize = 50;
 
-/// Looks of an exporter that failed within this time speak of the present.
+/// Looks of an exporter that failed within this time speak of the present, and within the time for which it is believed.
 const LATELY: Duration = Duration::from_secs(60);
 
 /// Whether an exporter says that its own looks at what it tells of fail: then what it does not list is not gone.
-pub(crate) fn looks_fail(store: &Store, exporter: &Subject, now: Moment) -> bool {
-    let failures = store.points(exporter, EXPORTER_FAILURES, None);
-    failures.is_some_and(|points| points.since(now - LATELY).any(|rate| rate.value > 0.0))
+pub(crate) fn looks_fail(store: &Store, exporter: &SourceState, settings: &Settings, now: Moment) -> bool {
+    let since = now - LATELY.max(exporter.stale_after(settings));
+    let failures = store.points(&exporter.source, EXPORTER_FAILURES, None);
+    failures.is_some_and(|points| points.since(since).any(|rate| rate.value > 0.0))
 }
 
 impl World {
@@ -106,7 +107,7 @@ impl World {
         let mut deciding = here().filter(|(state, at)| *at >= last - state.stale_after(settings));
         deciding.any(|(state, at)| {
             let is_fresh = |said: Moment| said >= now - state.stale_after(settings) && said > at;
-            state.last_data.is_some_and(is_fresh) && !looks_fail(store, &state.source, now)
+            state.last_data.is_some_and(is_fresh) && !looks_fail(store, state, settings, now)
         })
     }
 
@@ -306,6 +307,24 @@ mod tests {
             let mut page = page(second, if second < 5 { &gpus } else { &[] });
             let exporter = page.source.clone();
             page.sample(&exporter, EXPORTER_FAILURES, Value::Counter((second - 4).max(0) as f64));
+            vec![page]
+        });
+        assert_eq!(known(&engine), gpus);
+    }
+
+    #[test]
+    fn the_failures_of_an_exporter_that_is_scraped_seldom_count_for_as_long_as_its_words() {
+        let gpus = ["gpu/host-a:0", "gpu/host-a:1"];
+        let mut engine = engine();
+        // A minute apart, and now and then one scrape is lost.
+        run(&mut engine, 0..1_200, |second| {
+            if second % 60 != 0 || [420, 600, 840].contains(&second) {
+                return vec![];
+            }
+            let mut page = page(second, if second < 100 { &gpus } else { &gpus[..1] });
+            page.every = Some(Duration::from_secs(60));
+            let exporter = page.source.clone();
+            page.sample(&exporter, EXPORTER_FAILURES, Value::Counter((second / 60) as f64));
             vec![page]
         });
         assert_eq!(known(&engine), gpus);
