@@ -2,7 +2,7 @@
 //! would be no rate, and what the other says is held against it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::World;
@@ -51,11 +51,11 @@ impl GpuTellers {
         self.by.iter()
     }
 
-    /// Forgets a GPU that has left; its uuid stays known, because pages say only once whose it is.
-    pub(super) fn forget(&mut self, gpu: &Subject) {
-        self.by.remove(gpu);
-        self.places.retain(|(of, ..), _| of != gpu);
-        self.said.retain(|(of, _), _| of != gpu);
+    /// Forgets GPUs that have left; their uuids stay known, because pages say only once whose they are.
+    pub(super) fn forget(&mut self, gone: &BTreeSet<Subject>) {
+        self.by.retain(|gpu, _| !gone.contains(gpu));
+        self.places.retain(|(gpu, ..), _| !gone.contains(gpu));
+        self.said.retain(|(gpu, _), _| !gone.contains(gpu));
     }
 }
 
@@ -101,10 +101,10 @@ impl World {
     fn forget_other_names(&mut self, name: &GpuName) {
         let known = self.gpus.tellers().map(|(gpu, _)| gpu);
         let others = known.filter(|gpu| **gpu != name.gpu && uuid_of(gpu) == Some(name.uuid.as_str()));
-        let others: Vec<Subject> = others.cloned().collect();
-        for other in others {
-            self.forget_gpu(&other);
-            self.gone.push(other);
+        let others: BTreeSet<Subject> = others.cloned().collect();
+        if !others.is_empty() {
+            self.forget_gpus(&others);
+            self.gone.extend(others);
         }
     }
 

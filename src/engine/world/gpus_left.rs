@@ -3,7 +3,7 @@
 //! away, or from a slice that was set up anew: after a while it has left, and that is said. Where its driver had logged an error
 //! that takes the whole GPU it is lost all the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,19 +68,16 @@ impl World {
         if left.is_empty() {
             return vec![];
         }
-        let mut gone: Vec<Subject> = left.iter().map(|left| left.gpu.clone()).collect();
-        for gpu in &gone {
-            self.forget_gpu(gpu);
-        }
-        let machines: Vec<Subject> = gone.iter().filter_map(|gpu| self.without_gpus(gpu, now)).collect();
+        let gone: BTreeSet<Subject> = left.iter().map(|left| left.gpu.clone()).collect();
+        self.forget_gpus(&gone);
+        let machines = self.without_gpus(&gone, now);
         for machine in &machines {
             self.data.remove(machine);
             self.rhythms.note(machine, None);
         }
-        gone.extend(machines);
         let known = self.gpus_left.iter().filter(|known| left.iter().all(|new| new.gpu != known.gpu));
         self.gpus_left = left.iter().chain(known).take(MOST_LEFT).cloned().collect();
-        gone
+        gone.into_iter().chain(machines).collect()
     }
 
     /// The error that took a GPU of which nobody tells any more, where one came shortly before it was told of last or since; of
@@ -111,22 +108,31 @@ impl World {
         })
     }
 
-    pub(super) fn forget_gpu(&mut self, gpu: &Subject) {
-        self.gpus.forget(gpu);
-        self.gpu_errors.forget(gpu);
-        self.sources.remove(gpu);
-        self.data.remove(gpu);
-        self.rhythms.note(gpu, None);
+    /// Forgets GPUs, all at once: a fleet may leave in one moment.
+    pub(super) fn forget_gpus(&mut self, gone: &BTreeSet<Subject>) {
+        self.gpus.forget(gone);
+        for gpu in gone {
+            self.gpu_errors.forget(gpu);
+            self.sources.remove(gpu);
+            self.data.remove(gpu);
+            self.rhythms.note(gpu, None);
+        }
     }
 
-    /// The machine of a GPU that has none any more and of which nobody has told anything since, as one that is known by its
-    /// launches alone.
-    fn without_gpus(&self, gpu: &Subject, now: Moment) -> Option<Subject> {
-        let machine = machine_of(gpu)?;
-        let is_forgotten = self.data.get(&machine).is_some_and(|at| now.since(*at) > GPU_LEAVES_AFTER);
-        let is_its = |other: &Subject| machine_of(other).as_ref() == Some(&machine);
-        let is_source = machine.within(&self.sources).next().is_some();
-        (is_forgotten && !is_source && !self.data.keys().any(is_its)).then_some(machine)
+    /// The machines of these GPUs that have none any more and of which nobody has told anything since, as those that are known
+    /// by their launches alone.
+    fn without_gpus(&self, gone: &BTreeSet<Subject>, now: Moment) -> Vec<Subject> {
+        let mut machines: BTreeSet<Subject> = gone.iter().filter_map(machine_of).collect();
+        machines.retain(|machine| {
+            let is_forgotten = self.data.get(machine).is_some_and(|at| now.since(*at) > GPU_LEAVES_AFTER);
+            is_forgotten && machine.within(&self.sources).next().is_none()
+        });
+        if !machines.is_empty() {
+            for machine in self.data.keys().filter_map(machine_of) {
+                machines.remove(&machine);
+            }
+        }
+        machines.into_iter().collect()
     }
 
     /// Notes that a GPU is told of: one that had left is back.
@@ -277,6 +283,26 @@ mod tests {
         run(&mut engine, 420..740, |second| vec![list(second, &[])]);
         assert_eq!(known(&engine), [""; 0]);
         assert_eq!(engine.snapshot().unwrap().gpus_left[0].by.as_str(), "service/dcgm@b:9400");
+    }
+
+    #[test]
+    fn a_fleet_leaves_in_one_moment_with_its_machines() {
+        let gpus: Vec<String> =
+            (0..40).map(|number| format!("gpu/host-{}:{}", number / 4, number % 4)).collect();
+        let gpus: Vec<&str> = gpus.iter().map(String::as_str).collect();
+        let mut engine = engine();
+        // The second GPU of the first machine stays, and the first machine with it.
+        run(&mut engine, 0..310, |second| {
+            let mut page = page(second, if second < 5 { &gpus } else { &gpus[1..2] });
+            if second < 5 {
+                gpus.iter().for_each(|gpu| page.sample(&subject(gpu), GPU_LAUNCH, Value::Gauge(1e-6)));
+            }
+            vec![page]
+        });
+        assert_eq!(known(&engine), ["gpu/host-0:1", "host/host-0"]);
+        let snapshot = engine.snapshot().unwrap();
+        assert_eq!(snapshot.gpus_left.len(), 39);
+        assert!(snapshot.gpus_left.iter().all(|left| left.at == Moment(304_250)));
     }
 
     #[test]
