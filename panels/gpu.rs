@@ -1,6 +1,7 @@
 //! GPUs: what each does, what its memory and its machine make of it, and what our own benchmark timed.
 
 mod columns;
+mod errors;
 mod health;
 mod kernels;
 mod reading;

@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
+use super::errors::Shown;
 use super::row::Line;
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
@@ -84,10 +85,14 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
     text("xid", "the last error that the driver logged, and whom it hits", Width::Cells(5), 2, |line| {
         match line.xid {
             None => Cell::text("").shown("-"),
-            Some(code) if code < 1.0 => Cell::text("none"),
-            Some(code) => {
+            Some(Shown { code, .. }) if code < 1.0 => Cell::text("none"),
+            Some(Shown { code, is_past }) => {
                 let hits_nobody = xid::by_code(code as u32).is_some_and(|row| row.hits == xid::Hits::Nobody);
-                let role = if hits_nobody { ColorRole::Text } else { ColorRole::Suspect };
+                let role = match (is_past, hits_nobody) {
+                    (true, _) => ColorRole::Faint,
+                    (false, true) => ColorRole::Text,
+                    (false, false) => ColorRole::Suspect,
+                };
                 Cell::text(format!("{code:.0}")).colored(role)
             }
         }

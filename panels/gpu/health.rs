@@ -1,23 +1,18 @@
 //! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
 
-use headwater_engine::gpu_errors::GpuError;
 use headwater_engine::metric::{
     GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS,
     GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS,
-    GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, GPU_XID, GPU_XIDS, Metric,
-    Unit,
+    GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, Metric, Unit,
 };
 use headwater_engine::quantity::show;
-use headwater_engine::throttle;
-use headwater_engine::{Snapshot, xid};
+use headwater_engine::{Snapshot, throttle};
 
+use super::errors;
 use super::reading::course_words;
 use super::row::{Line, parts_of};
 use crate::lines::{Line as Told, Weight};
 use crate::palette::ColorRole;
-
-/// Errors that are told with what the catalogue says, the newest first.
-const MOST_ERRORS: usize = 6;
 
 /// All of it.
 pub(super) fn lines(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
@@ -107,33 +102,9 @@ fn speed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     lines
 }
 
-/// The errors that came, each code once with what the catalogue says of it.
+/// The errors that came, and those of its memory.
 fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
-    let newest = snapshot.gpu_errors.newest_of(&line.gpu);
-    let is_told = of(line, snapshot, GPU_XID).is_some() || count_of(line, snapshot, None).is_some();
-    let mut lines = vec![];
-    if newest.is_empty() {
-        lines.push(if is_told {
-            Told::new(Weight::Context, "errors", "no XID".to_owned())
-        } else {
-            unseen("errors", "of errors that the driver logs (XID)")
-        });
-    }
-    for error in newest.into_iter().take(MOST_ERRORS) {
-        let (label, role) = ("! XID", ColorRole::Suspect);
-        let (code, when) = (error.code, when(error, count_of(line, snapshot, Some(error.code))));
-        let text = match xid::by_code(code) {
-            Some(row) => format!(
-                "{code} {} ({when}): {}; {}'s doing; {}",
-                row.name,
-                row.meaning,
-                row.blame.word(),
-                row.action
-            ),
-            None => format!("{code} ({when}): not in the catalogue; look it up at the vendor"),
-        };
-        lines.push(Told::new(Weight::Account, label, text).colored(role));
-    }
+    let mut lines = errors::lines(snapshot, &line.gpu);
     let of_memory = [
         parts_words(line, snapshot, GPU_ECC, "memory errors", Unit::PerSecond),
         parts_words(line, snapshot, GPU_REMAPPED, "rows replaced", Unit::Count),
@@ -146,25 +117,6 @@ fn errors(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
         lines.push(Told::new(Weight::Context, "", of_memory.join("; ")));
     }
     lines
-}
-
-/// How many errors of a code, or of any, came of late, where anybody counts.
-fn count_of(line: &Line, snapshot: &Snapshot, code: Option<u32>) -> Option<f64> {
-    let counted = parts_of(snapshot, &line.gpu, GPU_XIDS).flatten();
-    let wanted = counted.filter(|part| code.is_none_or(|code| part.as_str() == code.to_string()));
-    let counts = wanted.filter_map(|part| Some(snapshot.present(&line.gpu, GPU_XIDS, Some(part))?.value));
-    counts.reduce(|sum, count| sum + count)
-}
-
-/// When an error came, as far as anybody saw, and how often of late.
-fn when(error: &GpuError, count: Option<f64>) -> String {
-    let date = match (error.is_seen, error.last > error.at) {
-        (false, _) => format!("before anybody looked, at {}", error.at.clock()),
-        (true, false) => format!("at {}", error.at.clock()),
-        (true, true) => format!("from {} to {}", error.at.clock(), error.last.clock()),
-    };
-    let count = count.filter(|count| *count > 0.0);
-    format!("{date}{}", count.map_or(String::new(), |count| format!(", {count:.0} of late")))
 }
 
 fn parts_words(line: &Line, snapshot: &Snapshot, metric: Metric, what: &str, unit: Unit) -> Option<String> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use headwater_engine::gpu_memory::{self, Course, FULL};
 use headwater_engine::metric::{
     GPU_ALLOCATION_FAILURES, GPU_CLOCK, GPU_CLOCK_MAX, GPU_MEMORY, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE,
-    GPU_THROTTLED, GPU_UTILIZATION, GPU_XID, Metric, Unit,
+    GPU_THROTTLED, GPU_UTILIZATION, Metric, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::reading::FaultKind;
@@ -18,6 +18,7 @@ use headwater_engine::throttle;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, RemoteText, Snapshot, Subject};
 
+use super::errors::{self, Shown};
 use super::reading::{self, Launched, Reading};
 use crate::strip_bins::Bins;
 use crate::table::Row;
@@ -62,8 +63,8 @@ pub(super) struct Line {
     pub(super) launch: Option<Launched>,
     /// Whether it waits for work.
     pub(super) is_waiting: bool,
-    /// The last error that the driver logged; 0 where it logged none.
-    pub(super) xid: Option<f64>,
+    /// The last error that the driver logged.
+    pub(super) xid: Option<Shown>,
     /// The reason for which it is held down most, with its share of the time.
     pub(super) held: Option<(String, f64)>,
     pub(super) busy_strip: Strip,
@@ -208,7 +209,7 @@ fn line(snapshot: &Snapshot, known: &Known<'_>, gpu: &Subject) -> Line {
         clock_max: of(GPU_CLOCK_MAX),
         launch,
         is_waiting,
-        xid: newest_error(snapshot, gpu).or_else(|| of(GPU_XID)),
+        xid: errors::shown(snapshot, gpu),
         held: held(snapshot, gpu),
         busy_strip: vec![],
         memory_strip: vec![],
@@ -225,11 +226,6 @@ pub(super) fn parts_of<'a>(
 ) -> impl Iterator<Item = Option<&'a RemoteText>> + 'a {
     let wanted = metric.into();
     snapshot.history.traces(subject).filter(move |(name, ..)| **name == wanted).map(|(_, part, _)| part)
-}
-
-/// The code of the last error that came, also where nobody tells it any more.
-fn newest_error(snapshot: &Snapshot, gpu: &Subject) -> Option<f64> {
-    snapshot.gpu_errors.newest_of(gpu).first().map(|error| f64::from(error.code))
 }
 
 /// The reason for which a GPU is held down most, of those that cost it something.
