@@ -17,7 +17,8 @@ use crate::big::{self, Figure};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
 
-/// The columns whose values are figures on a wall, as far as any GPU has one.
+/// The columns whose values are figures on a wall, as far as any GPU has one; in plain type the last are left out where there is
+/// no room for all.
 const FIGURES: &[&str] = &["busy", "memory", "full-in", "launch", "held", "temp", "xid"];
 
 /// At most so many GPUs in big type share the height of a wall.
@@ -35,12 +36,16 @@ pub(super) const LEAST: u16 = HEADING + PLAIN + 1;
 /// Draws as many as there is room for, the worst first, and a line about the rest.
 pub(super) fn draw(rows: &[Line], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     let names = figure_names(rows);
-    let all: Vec<Vec<Figure<'_>>> = rows.iter().map(|row| figures(row, &names)).collect();
+    let mut all: Vec<Vec<Figure<'_>>> = rows.iter().map(|row| figures(row, &names)).collect();
     let count = u16::try_from(rows.len()).unwrap_or(u16::MAX);
     // The most of them that can be seen from afar; fewer than two of several would hide too much.
     let size = (2.min(count)..=SIDE_BY_SIDE.min(count))
         .rev()
         .find_map(|abreast| size_for(&all, area.height / abreast.max(1), view, area.width));
+    if size.is_none() {
+        let fit = fitting_plain(&all, area.width);
+        all.iter_mut().for_each(|figures| figures.truncate(fit));
+    }
     let each = HEADING + size.map_or(PLAIN, |(_, tall)| 1 + tall);
     let fitting = area.height / each;
     let shown = if count > fitting { area.height.saturating_sub(1) / each } else { count };
@@ -91,6 +96,19 @@ fn draw_heading(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     Hanging::new("", 0, &text).text_style(style).glyphs(view.palette.glyphs).render(place, buffer);
 }
 
+/// How many figures, the first ones, fit side by side in plain type, as whole ones and of every GPU; at least one.
+fn fitting_plain(all: &[Vec<Figure<'_>>], width: u16) -> usize {
+    let count = all.iter().map(Vec::len).max().unwrap_or(0);
+    let widest =
+        |first: usize| all.iter().flat_map(|figures| figures.iter().take(first)).map(plain_width).max();
+    let fits = |first: &usize| widest(*first).is_none_or(|widest| (widest + 1) * first <= usize::from(width));
+    (1..=count).rev().find(fits).unwrap_or(1)
+}
+
+fn plain_width(figure: &Figure<'_>) -> usize {
+    Span::raw(figure.name).width() + 1 + Span::raw(figure.value.as_str()).width()
+}
+
 /// `busy 97 %  memory 74.3 %`, in columns.
 fn draw_plain(figures: &[Figure<'_>], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
     let width = area.width / u16::try_from(figures.len()).unwrap_or(u16::MAX).max(1);
@@ -98,7 +116,11 @@ fn draw_plain(figures: &[Figure<'_>], view: &View<'_>, area: Rect, buffer: &mut 
         let told = [(figure.name, ColorRole::Label), (" ", ColorRole::Label), (&figure.value, figure.role)];
         let spans = told.map(|(text, role)| Span::styled(text, view.palette.style(role)));
         let cell = Rect { x: area.x + width * place, width: width.saturating_sub(1), ..area };
-        Words::from_iter(spans).render(cell.intersection(buffer.area), buffer);
+        let cell = cell.intersection(buffer.area);
+        Words::from_iter(spans).render(cell, buffer);
+        if plain_width(figure) > usize::from(cell.width) && !cell.is_empty() {
+            buffer[(cell.right() - 1, cell.y)].set_symbol(view.palette.glyphs.ellipsis());
+        }
     }
 }
 

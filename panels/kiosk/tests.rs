@@ -1,3 +1,5 @@
+mod gpus;
+
 use std::sync::Arc;
 
 use headwater_engine::Snapshot;
@@ -236,62 +238,5 @@ fn a_failing_gpu_or_what_feeds_it_keeps_the_panel_of_gpus_in_sight() {
         wall.newest = Some(Arc::new(snapshot));
         wall.drawn(80, 24);
         assert_eq!(wall.kiosk.showing(), panel, "{rule}");
-    }
-}
-
-#[test]
-fn gpus_are_read_from_across_the_room() {
-    use headwater_engine::metric::*;
-    use headwater_engine::reading::{Input, Reading, Value};
-
-    let mut wall = Wall::new(&["gpu"]);
-    for _ in 0..20 {
-        wall.world.run(1);
-        for (index, busy) in [(0, 0.18), (1, 0.97), (2, 0.4), (3, 0.4), (4, 0.4)] {
-            let gpu = crate::example::subject(&format!("gpu/host-a:{index}"));
-            let mut reading = Reading::new(gpu.clone(), wall.world.now());
-            let xid =
-                if index == 1 && wall.now < wall.world.now() - Duration::from_secs(9) { 79.0 } else { 0.0 };
-            for (metric, value) in [
-                (GPU_UTILIZATION, busy),
-                (GPU_MEMORY, 12.1e9),
-                (GPU_MEMORY_MAX, 16.28e9),
-                (GPU_TEMPERATURE, 61.0),
-                (GPU_XID, xid),
-            ] {
-                reading.sample(&gpu, metric, Value::Gauge(value));
-            }
-            wall.world.take(&Input::Reading(reading));
-        }
-    }
-    wall.world.run(1);
-    wall.newest = Some(wall.world.snapshot());
-    wall.now = wall.world.now();
-    let panel = |wall: &mut Wall, width, height| {
-        let drawn = wall.drawn(width, height);
-        let from = drawn.lines().position(|line| line.contains("GPU & kernels")).unwrap_or(0);
-        drawn.lines().skip(from).collect::<Vec<_>>().join("\n")
-    };
-    let small = panel(&mut wall, 80, 24);
-    insta::assert_snapshot!(small.lines().take(4).collect::<Vec<_>>().join("\n"), @r"
-    ─ GPU & kernels, 1 of 1 ──────────────────────────────────────────────────────
-    ! host-a:1 suspect: XID 79, fallen off the bus at 14:08:10: the driver cannot…
-    busy 97 %          memory 74.3 %      temp 61 °C         xid 79
-    ? host-a:0 unknown: not seen: gpu-throttled (neither clocks nor throttling:…
-    ");
-    let large = panel(&mut wall, 160, 48);
-    let lines: Vec<&str> = large.lines().collect();
-    assert!(lines[1].contains("! host-a:1 suspect: XID 79"), "{large}");
-    insta::assert_snapshot!(lines[2..7].join("\n"), @r"
-    busy                                   memory                                 temp                                   xid
-    ▟▀▙ █▀█     ▄ ▗▖                       █▀█  ▟█     ▟▀▙     ▄ ▗▖               ▗▛▘ ▗█      ▗▛▙ ▗▛▜▖                   █▀█ ▟▀▙
-    ▜▄█  ▗▛     ▀▗▛                         ▗▛ ▟▘█      ▄▛     ▀▗▛                █▄▖  █      ▝▙▛ █                       ▗▛ ▜▄█
-     ▗▛  █      ▗▛▗▖                        █  ▀▀█▘ ▄  ▄ █     ▗▛▗▖               █ █  █          ▜▖▗▖                    █   ▗▛
-    ▝▀   ▀      ▀ ▝▘                        ▀   ▝▀▘ ▀  ▝▀▘     ▀ ▝▘               ▝▀▘ ▀▀▀          ▀▀                     ▀  ▝▀
-    ");
-    assert!(large.contains("and 2 more: 2 unknown"), "the pool of the example is one of them: {large}");
-    wall.glyphs = Glyphs::Ascii;
-    for (width, height) in [(0, 0), (1, 1), (20, 9), (60, 16), (200, 60), (400, 20), (20, 100)] {
-        assert!(!wall.drawn(width, height).contains(['▟', '█', '▀']), "{width}x{height}");
     }
 }
