@@ -76,12 +76,16 @@ impl World {
     /// A reading with its GPUs under the names that their machines have for them, where somebody tells these beside the
     /// uuids by which some tools alone know a GPU.
     pub(super) fn named_by_uuid<'a>(&mut self, reading: Cow<'a, Reading>) -> Cow<'a, Reading> {
+        let mut new = BTreeMap::new();
         for event in &reading.events {
-            if let Event::Gpu(name) = event
-                && self.gpus.names.insert(name.uuid.clone(), name.gpu.clone()).as_ref() != Some(&name.gpu)
+            if let Event::Gpu(GpuName { uuid, gpu }) = event
+                && self.gpus.names.insert(uuid.clone(), gpu.clone()).as_ref() != Some(gpu)
             {
-                self.forget_other_names(name);
+                new.insert(uuid.clone(), gpu.clone());
             }
+        }
+        if !new.is_empty() {
+            self.forget_other_names(&new);
         }
         if self.gpus.names.is_empty() {
             return reading;
@@ -97,11 +101,15 @@ impl World {
         named
     }
 
-    /// Forgets a GPU by the names that it had before anybody told the one of its machine: it has not fallen silent under them.
-    fn forget_other_names(&mut self, name: &GpuName) {
+    /// Forgets GPUs by the names that they had before anybody told those of their machines, which are given by uuid: they have not
+    /// fallen silent under them.
+    fn forget_other_names(&mut self, names: &BTreeMap<RemoteText, Subject>) {
         let known = self.gpus.tellers().map(|(gpu, _)| gpu);
-        let others = known.filter(|gpu| **gpu != name.gpu && uuid_of(gpu) == Some(name.uuid.as_str()));
-        let others: BTreeSet<Subject> = others.cloned().collect();
+        let is_other = |gpu: &&Subject| {
+            let name = uuid_of(gpu).and_then(|uuid| names.get(&RemoteText::new(uuid)));
+            name.is_some_and(|name| name != *gpu)
+        };
+        let others: BTreeSet<Subject> = known.filter(is_other).cloned().collect();
         if !others.is_empty() {
             self.forget_gpus(&others);
             self.gone.extend(others);
