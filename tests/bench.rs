@@ -58,9 +58,9 @@ fn the_cpu_backend_measures_and_says_that_it_is_no_gpu() {
     let conditions = &report["conditions"];
     assert_eq!(conditions["budget_s"], 1.0);
     assert!(conditions["before"].is_object(), "{conditions}");
-    // By this process' clock as well; and far from the deadline, which counts on three budgets and the start.
+    // By this process' clock as well; and far from the deadline, which is 18 s after the start.
     let spent = conditions["spent_s"].as_f64().expect("a time");
-    assert!(spent > 0.0 && spent <= whole && spent < 3.0, "{whole} s in all: {conditions}");
+    assert!(spent > 0.0 && spent <= whole && spent < 5.0, "{whole} s in all: {conditions}");
 
     let text = home.small(&["--backend", "cpu", "--force", "--kernels", "launch,copy"]);
     assert!(text.out.starts_with("CPU, not a GPU: "), "{text:?}");
