@@ -51,7 +51,7 @@ pub use location::{default_config_file, state_folder};
 pub use place::{ConfigError, Problem};
 pub(crate) use place::{Document, bytes_of, nearest, text_of, unknown_name};
 pub(crate) use resolve::bare_subject;
-pub(crate) use shown::{host_and_path, shown_address, without_secrets};
+pub(crate) use shown::{host_and_path, shown_address, shown_word, without_secrets};
 pub(crate) use target::{is_redis_address, metrics_place};
 pub(crate) use thresholds::rule_ids;
 pub use value::{Bandwidth, Size, Span};

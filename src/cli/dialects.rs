@@ -290,7 +290,9 @@ fn explained(dialects: &Dialects, page: &Exposition<'_>, mapping: &Mapping) -> S
         );
     }
     if mapping.left_out > 0 {
-        out.hang("left out", 10, &format!("{} series beyond the limits of one target", mapping.left_out));
+        let series = mapping.left_out;
+        let why = format!("{series} series beyond the limits of one target, or alike but for what is secret");
+        out.hang("left out", 10, &why);
     }
     for dropped in dropped(dialects, page, mapping) {
         let family = dropped.family.map(|family| format!("{family} ")).unwrap_or_default();

@@ -12,7 +12,7 @@ use headwater_engine::metric::{Form, Metric, MetricName};
 use headwater_engine::reading::{Sample, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 
-use crate::config::shown_address;
+use crate::config::shown_word;
 
 use super::dialect::{Asked, Dialect, Dialects, Field, Naming, PartName, Pattern, Row, SubjectRole, key_of};
 use super::exposition::{Exposition, FamilyKind, Label, Role};
@@ -75,7 +75,8 @@ pub struct Mapping {
     pub spoken: Vec<usize>,
     /// What became of each family, one list a family of the page.
     pub fates: Vec<Vec<Fate>>,
-    /// Series that were left out because a target may bring only so many.
+    /// Series that were left out because a target may bring only so many, or because they differ from others only in what
+    /// is not shown.
     pub left_out: usize,
 }
 
@@ -377,6 +378,8 @@ impl Mapper {
                 room -= 1;
             }
             if !kept.insert(id) {
+                // The same series twice, or one that differs only in what is not shown.
+                mapping.left_out += 1;
                 continue;
             }
             if let Some(Fate::Free(series)) = mapping.fates[family].last_mut() {
@@ -426,6 +429,6 @@ fn add(samples: &mut [Sample], more: &Sample) -> bool {
 }
 
 fn joined(labels: &[Label<'_>]) -> String {
-    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_address(&label.value));
+    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_word(&label.value));
     labels.iter().map(one).collect::<Vec<_>>().join(",")
 }

@@ -11,6 +11,7 @@ use headwater_engine::reading::Value;
 
 use super::numbers::{Number, numbers};
 use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS, Page};
+use crate::config::shown_word;
 use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Naming, Row, SubjectRole};
 use crate::sources::metrics::exposition::Label;
 
@@ -18,7 +19,8 @@ use crate::sources::metrics::exposition::Label;
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) series: Vec<Taken>,
-    /// Series that were not used: subjects and parts beyond the limits, histograms with other buckets.
+    /// Series that were not used: subjects and parts beyond the limits, histograms with other buckets, and what differs
+    /// from others only in what is not shown.
     pub(super) left_out: usize,
 }
 
@@ -44,8 +46,17 @@ pub(super) fn collect(
         Some((naming, family)) if naming.is_joined() => NamedBy::Joint(page.labels_by_joint(family, naming)),
         Some((_, family)) => NamedBy::First(page.first_labels(family)),
     };
-    let mut collector =
-        Collector { dialect, row, asked, naming, named_by, series: vec![], subjects: 0, left_out: 0 };
+    let mut collector = Collector {
+        dialect,
+        row,
+        asked,
+        naming,
+        named_by,
+        series: vec![],
+        subjects: 0,
+        left_out: 0,
+        hidden: HashMap::new(),
+    };
     for (labels, number) in numbers(page, family, row) {
         match number {
             Number::One(value) => collector.number(labels, value),
@@ -86,6 +97,8 @@ struct Collector<'d> {
     /// How many subjects the series are about.
     subjects: usize,
     left_out: usize,
+    /// What the names of series hide, by their places among `series`.
+    hidden: HashMap<usize, Vec<String>>,
 }
 
 impl Collector<'_> {
@@ -157,25 +170,31 @@ impl Collector<'_> {
 
     /// The place for a series' subject and part: `None` beyond the limits, `Some(None)` when it is new.
     fn slot(&mut self, labels: &[Label<'_>]) -> Option<&mut Option<Value>> {
-        let subject = match self.naming {
-            Some(naming) => {
-                let naming_labels = match &self.named_by {
-                    NamedBy::Itself => labels,
-                    NamedBy::First(first) => first,
-                    NamedBy::Joint(by) => {
-                        naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels)
-                    }
-                };
-                Some(naming.subject(naming_labels, self.asked)?)
+        let naming_labels = match (&self.named_by, self.naming) {
+            (NamedBy::First(first), _) => first,
+            (NamedBy::Joint(by), Some(naming)) => {
+                naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels)
             }
+            _ => labels,
+        };
+        let subject = match self.naming {
+            Some(naming) => Some(naming.subject(naming_labels, self.asked)?),
             None => None,
         };
         let part = self.row.part.as_ref().and_then(|name| name.of(labels, self.asked));
         if self.row.part.is_some() && !self.row.takes_unnamed && part.is_none() {
             return None;
         }
+        let is_hiding = subject.as_ref().is_some_and(|subject| hides(subject.as_str()))
+            || part.as_deref().is_some_and(hides);
+        let hidden = if is_hiding { hidden_in(labels.iter().chain(naming_labels)) } else { vec![] };
         let known = |taken: &Taken<_>| taken.subject == subject && taken.part.as_deref() == part.as_deref();
         let at = match self.series.iter().position(known) {
+            // Another one, whose numbers would be taken for those of the first.
+            Some(at) if is_hiding && self.hidden.get(&at) != Some(&hidden) => {
+                self.left_out += 1;
+                return None;
+            }
             Some(at) => at,
             None if !self.has_room(subject.as_ref()) => {
                 self.left_out += 1;
@@ -183,7 +202,11 @@ impl Collector<'_> {
             }
             None => {
                 self.series.push(Taken { subject, part: part.map(Cow::into_owned), value: None });
-                self.series.len() - 1
+                let at = self.series.len() - 1;
+                if is_hiding {
+                    self.hidden.insert(at, hidden);
+                }
+                at
             }
         };
         Some(&mut self.series[at].value)
@@ -206,4 +229,15 @@ impl Collector<'_> {
         };
         Collected { series: self.series.into_iter().filter_map(has_value).collect(), left_out: self.left_out }
     }
+}
+
+/// The values of labels of which a part is not shown.
+fn hidden_in<'l>(labels: impl Iterator<Item = &'l Label<'l>>) -> Vec<String> {
+    let is_hidden = |label: &&Label<'_>| matches!(shown_word(&label.value), Cow::Owned(_));
+    labels.filter(is_hidden).map(|label| label.value.to_string()).collect()
+}
+
+/// Whether a name has a place where something is not shown.
+fn hides(name: &str) -> bool {
+    name.contains("***")
 }
