@@ -8,6 +8,7 @@ mod changes;
 mod discovery;
 mod example;
 mod file;
+mod headers;
 mod health;
 mod http_access;
 mod imports;
