@@ -290,9 +290,7 @@ fn explained(dialects: &Dialects, page: &Exposition<'_>, mapping: &Mapping) -> S
         );
     }
     if mapping.left_out > 0 {
-        let series = mapping.left_out;
-        let why = format!("{series} series beyond the limits of one target, or alike but for what is secret");
-        out.hang("left out", 10, &why);
+        out.hang("left out", 10, &format!("{} series, beyond limits or alike when shown", mapping.left_out));
     }
     for dropped in dropped(dialects, page, mapping) {
         let family = dropped.family.map(|family| format!("{family} ")).unwrap_or_default();
