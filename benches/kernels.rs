@@ -1,12 +1,17 @@
 //! The CPU backend of the benchmark beside what is known to be good: copy and triad beside plain loops as STREAM has them, the
 //! matrix product beside `matrixmultiply`. Both run in turn in the same process on as many threads, so that only the ratio
-//! counts: above 1 ours is faster.
+//! counts: above 1 ours is faster. Then every kernel of the benchmark as `headwater bench` times it, twice in the same process:
+//! what the second run differs by, beside the noise that both stated.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::hint::black_box;
 use std::time::Instant;
 
+use headwater::bench::child::cpu_times;
 use headwater::bench::cpu::{arrays, gemm};
+use headwater::bench::plan::USUAL_BUDGET;
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
 use rayon::ThreadPoolBuilder;
 
 /// Pairs of runs; the first is not counted.
@@ -27,6 +32,27 @@ fn main() {
     }
     for size in [gemm::SIZE, 512, 1_024] {
         within_pool(1, || product(size));
+    }
+    repeated();
+}
+
+/// Two runs of every kernel, each within the usual budget.
+fn repeated() {
+    let [first, second] = [(); 2].map(|()| cpu_times(USUAL_BUDGET).expect("a CPU can be measured"));
+    println!("\n| kernel | first | second | second / first | stated noise | |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (first, second) in first.iter().zip(&second) {
+        assert_eq!(first.name, second.name, "both runs timed the same");
+        let noise = first.noise.zip(second.noise).map(|(first, second)| first + second);
+        println!(
+            "| {} | {} | {} | {:.2} | {} | {} |",
+            first.name,
+            show(first.median, Unit::Seconds),
+            show(second.median, Unit::Seconds),
+            second.median / first.median,
+            noise.map_or_else(|| "?".to_owned(), |noise| show(noise / first.median, Unit::Ratio)),
+            second.change_since(first).word(),
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who is suspected first, for what is said of somebody else: whoever looks at a victim learns whose.
 
-use headwater_engine::report::Role;
+use headwater_engine::report::{Confidence, Role};
 use headwater_engine::{Snapshot, Subject};
 
 /// `victim of gpu/host-a:0 (gpu-memory-full)` of whoever the symptom is seen at or who only suffers, `first suspect:
@@ -13,8 +13,12 @@ pub(crate) fn first_suspect(snapshot: &Snapshot, subject: &Subject) -> Option<St
         return None;
     }
     let is_of = |other: &Subject| other.component_of() == component;
-    let suffers = report.symptom.as_ref().is_some_and(|symptom| is_of(&symptom.subject))
-        || report.suspects.iter().any(|suspect| suspect.role == Role::Victim && is_of(&suspect.subject));
+    // A victim only of what it depends on, and of nobody of whom that is a guess.
+    let is_below = first.confidence > Confidence::Low
+        && snapshot.graph.below(&component).contains_key(&first.subject.component_of());
+    let suffers = is_below
+        && (report.symptom.as_ref().is_some_and(|symptom| is_of(&symptom.subject))
+            || report.suspects.iter().any(|suspect| suspect.role == Role::Victim && is_of(&suspect.subject)));
     let whose = if suffers { "victim of" } else { "first suspect:" };
     Some(format!("{whose} {} ({})", first.subject, first.rule))
 }

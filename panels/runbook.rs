@@ -71,7 +71,7 @@ struct RunbookPanel {
     looked_at: Option<String>,
     /// The step that was due then, and how many acts there were: what becomes due while somebody reads is told, and the step
     /// under his eyes stays.
-    followed: Option<(usize, String)>,
+    followed: Option<(shown::Acts, String)>,
     /// The action under the cursor.
     action: usize,
     /// Whether the cursor has moved and its action is to be brought into sight.

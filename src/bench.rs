@@ -18,6 +18,7 @@ mod lock;
 pub mod meter;
 pub mod plan;
 pub mod report;
+mod rounds;
 pub mod run;
 
 pub use failure::BenchError;

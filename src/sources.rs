@@ -19,6 +19,7 @@ mod manners;
 pub mod metrics;
 pub mod nvml;
 pub mod observer;
+pub mod own_headers;
 pub mod probe;
 pub mod prometheus;
 pub mod proxy;

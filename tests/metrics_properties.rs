@@ -83,6 +83,35 @@ fn a_password_in_a_label_comes_through_nowhere() {
     }
 }
 
+#[test]
+fn what_differs_only_in_a_password_is_left_out_and_never_added_up() {
+    for (lines, kept, left_out) in [
+        ("own{m=\"a:x@h\"} 1\nown{m=\"a:y@h\"} 2\n", vec![1.0], 1),
+        ("own{m=\"models:/ranker@best\"} 1\nown{m=\"models:/fraud@best\"} 2\n", vec![1.0, 2.0], 0),
+        (
+            "hikaricp_connections_active{pool=\"a:x@h\"} 1\nhikaricp_connections_active{pool=\"a:y@h\"} 2\n",
+            vec![1.0],
+            1,
+        ),
+        (
+            "hikaricp_connections_active{pool=\"a:x@h\",b=\"1\"} 1\n\
+             hikaricp_connections_active{pool=\"a:x@h\",b=\"2\"} 2\n",
+            vec![3.0],
+            0,
+        ),
+    ] {
+        let name = lines.split('{').next().expect("it has a name");
+        let page = format!("# TYPE {name} gauge\n{lines}");
+        let mapping = Mapper::new(Dialects::built_in(), target(), None).map(&decode(page.as_bytes(), None));
+        let value = |value: &Value| match value {
+            Value::Gauge(value) | Value::Counter(value) => *value,
+            Value::Histogram(_) => f64::NAN,
+        };
+        let values: Vec<f64> = mapping.samples.iter().map(|sample| value(&sample.value)).collect();
+        assert_eq!((values, mapping.left_out), (kept, left_out), "{page}");
+    }
+}
+
 /// Pieces of pages, so that random texts come close to real ones.
 const PIECES: &[&str] = &[
     "# TYPE ",

@@ -303,6 +303,11 @@ struct Growing {
 impl Growing {
     /// `refuse` says how the question of a number, from 0, with this path is refused.
     fn start(refuse: fn(usize, &str) -> Option<&'static str>) -> Self {
+        Self::telling(refuse, matrix)
+    }
+
+    /// The same with another answer for these targets at these moments.
+    fn telling(refuse: fn(usize, &str) -> Option<&'static str>, past: fn(&[&str], &[f64]) -> String) -> Self {
         let instances: Arc<Mutex<Vec<&'static str>>> = Arc::new(Mutex::new(vec!["h:1"]));
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let (there, notes) = (Arc::clone(&instances), Arc::clone(&asked));
@@ -330,9 +335,30 @@ impl Growing {
             let steps = ((end - start) / step) as u32;
             let moments: Vec<f64> = (0..=steps).map(|index| start + f64::from(index) * step).collect();
             // Whatever it is asked for, each target is told apart by what it is called.
-            matrix(&there, &moments)
+            past(&there, &moments)
         });
         Self { server, instances, asked }
+    }
+
+    /// Begins to look at these targets and their past, without a pause between two looks.
+    fn look(&self, instances: &[&'static str]) -> (mpsc::Receiver<Reading>, CancellationToken) {
+        *self.instances.lock().expect("nobody panics with it") = instances.to_vec();
+        let mut spec = PrometheusSpec::new(&self.server.url(""));
+        spec.interval = Duration::from_millis(100);
+        let mut memory = Memory::new(&Settings::default(), None);
+        (memory.again_after, memory.pause) = (Duration::ZERO, Duration::from_millis(1));
+        let (send, readings) = mpsc::channel(64);
+        let outlet = Outlet { readings: send, stop: CancellationToken::new() };
+        let stop = outlet.stop.clone();
+        spawn_prometheus(&spec, memory, outlet).expect("the spec is right");
+        (readings, stop)
+    }
+
+    /// The targets whose past was asked for so far, in their order.
+    fn asked(&self) -> Vec<String> {
+        let asked = self.asked.lock().expect("nobody panics with it");
+        let instance = |path: &String| Some(path[path.find("h:")?..].chars().take(3).collect());
+        asked.iter().filter_map(instance).collect()
     }
 
     /// Whose past is told in one look before it is said that something of it cannot be told, and why.
@@ -415,6 +441,87 @@ async fn a_busy_server_is_asked_again_and_who_comes_later_has_a_past_too() {
     assert_eq!(next_past(&mut readings).await, ["queue/j@h:2"]);
     assert!(asked().len() == 4 && asked()[3].contains("h:2"), "{:?}", asked());
     outlet.stop.cancel();
+}
+
+/// The subjects of the pasts that are told up to the one of this subject.
+async fn pasts_until(readings: &mut mpsc::Receiver<Reading>, subject: &str) -> Vec<String> {
+    let mut told = vec![];
+    let all = async {
+        while !told.iter().any(|known| known == subject) {
+            for event in readings.recv().await.expect("the source goes on").events {
+                if let Event::History(history) = event {
+                    told.extend(history.rows.iter().map(|row| row.subject.to_string()));
+                }
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, all).await.expect("it is told");
+    told.dedup();
+    told
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_is_too_heavy_for_the_server_takes_no_others_past() {
+    let growing = Growing::start(|_, path| path.contains("h:1").then_some("503 Service Unavailable"));
+    let (mut readings, stop) = growing.look(&["h:1", "h:2"]);
+    assert_eq!(pasts_until(&mut readings, "queue/j@h:2").await, ["queue/j@h:2"]);
+    stop.cancel();
+}
+
+/// As [`matrix`], with so much white space that three answers are more than one look may have.
+fn long_matrix(instances: &[&str], moments: &[f64]) -> String {
+    let told = matrix(instances, moments);
+    let (head, body) = told.split_once("\r\n\r\n").expect("it is an answer");
+    let kind = head.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap_or_default();
+    answer("200 OK", kind, &format!("{}{body}", " ".repeat(24 * 1024 * 1024)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_read_before_a_look_has_had_enough_is_told_and_never_asked_for_again() {
+    let growing = Growing::telling(|_, _| None, long_matrix);
+    let (mut readings, stop) = growing.look(&["h:1", "h:2", "h:3", "h:4"]);
+    let told = pasts_until(&mut readings, "queue/j@h:3").await;
+    assert_eq!(told, ["queue/j@h:1", "queue/j@h:2", "queue/j@h:3"]);
+    assert_eq!(growing.asked(), ["h:1", "h:2", "h:3"]);
+    assert_eq!(pasts_until(&mut readings, "queue/j@h:4").await, ["queue/j@h:4"]);
+    assert_eq!(growing.asked()[..4], ["h:1", "h:2", "h:3", "h:4"]);
+    stop.cancel();
+}
+
+/// A hundred requests more at each moment, at each of these targets.
+fn requests(instances: &[&str], moments: &[f64]) -> String {
+    let series = |instance: &&str, name: &str, bound: &str, each: usize| {
+        let values: Vec<String> =
+            moments.iter().enumerate().map(|(index, at)| format!("[{at:.3},\"{}\"]", index * each)).collect();
+        format!(
+            r#"{{"metric":{{"__name__":"http_request_duration_seconds_{name}","job":"j","instance":"{instance}"{bound}}},"values":[{}]}}"#,
+            values.join(",")
+        )
+    };
+    let all: Vec<String> = instances
+        .iter()
+        .flat_map(|instance| {
+            [
+                series(instance, "bucket", r#","le":"0.1""#, 90),
+                series(instance, "bucket", r#","le":"+Inf""#, 100),
+                series(instance, "sum", "", 5),
+                series(instance, "count", "", 100),
+            ]
+        })
+        .collect();
+    let body =
+        format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":[{}]}}}}"#, all.join(","));
+    answer("200 OK", "application/json", &body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_usual_of_all_together_is_told_once_the_last_of_them_could_be_read() {
+    let growing = Growing::telling(|number, _| (number == 0).then_some("400 Bad Request"), requests);
+    let (mut readings, stop) = growing.look(&["h:1", "h:2"]);
+    let told = pasts_until(&mut readings, "service/j").await;
+    assert_eq!(told, ["service/j@h:2", "service/j@h:1", "service/j"]);
+    assert_eq!(growing.asked(), ["h:1", "h:2", "h:1", "h:1", "h:2"]);
+    stop.cancel();
 }
 
 #[tokio::test(flavor = "multi_thread")]

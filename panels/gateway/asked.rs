@@ -115,6 +115,8 @@ pub(super) struct Asked {
     pub(super) attempts: Option<f64>,
     /// Requests a second that ended well.
     pub(super) goodput: Option<f64>,
+    /// Whether that is only as many as may be: of what is under way nobody tells.
+    is_most: bool,
     /// Attempts a second that ended, well or not.
     ended: Option<f64>,
     /// Requests a second whose caller stopped waiting.
@@ -154,12 +156,13 @@ impl Asked {
                 format!("{} requests, surge or storm: nobody counts what is sent again", rate(self.originals))
             }
         };
+        let most = if self.is_most { "at most " } else { "" };
         let goodput = match (self.goodput, self.wasted()) {
             // To be wasted at least not at all says nothing.
-            (Some(good), None | Some((0.0, true))) => format!("; {} end well", rate(good)),
+            (Some(good), None | Some((0.0, true))) => format!("; {most}{} end well", rate(good)),
             (Some(good), Some((wasted, is_least))) => {
                 let least = if is_least { "at least " } else { "" };
-                format!("; {} end well, {least}{} wasted", rate(good), show(wasted, Unit::Ratio))
+                format!("; {most}{} end well, {least}{} wasted", rate(good), show(wasted, Unit::Ratio))
             }
             _ => "; nobody tells how many end well".to_owned(),
         };
@@ -190,14 +193,17 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     };
     let (originals, attempts) = (sum(counting.originals)?.max(0.0), sum(counting.attempts));
     let all = attempts.unwrap_or(originals);
+    let mut is_most = false;
     let (ended, goodput) = match counting.ended {
         Ended::Counted => (Some(all), sum(counting.goodput)),
         Ended::UnderWay(metric) => {
+            // Without the number under way nobody knows what has ended, and only how much of it may be well; and what fails
+            // beyond what is sent was sent before.
             let more = under_way(snapshot, subject, metric);
-            // More that fails than is sent was sent before: without the number under way nobody knows what ends well.
+            is_most = more.is_none();
             let good = sum(counting.goodput).map(|good| good - more.unwrap_or(0.0));
             let good = good.filter(|good| more.is_some() || *good >= 0.0);
-            (Some(all - more.unwrap_or(0.0)), good)
+            (more.map(|more| all - more), good)
         }
         Ended::Originals(metric) => {
             let again = (all - originals).max(0.0);
@@ -211,6 +217,7 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
         originals,
         attempts,
         goodput: goodput.map(|good| good.max(0.0)),
+        is_most,
         ended: ended.map(|ended| ended.max(0.0)),
         aborted: match subject.kind() {
             Kind::Client => total(snapshot, subject, CLIENT_ABORTED),
@@ -219,7 +226,7 @@ fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     })
 }
 
-/// How many more a second are under way, over the span that is present.
+/// How many more a second are under way, over the span that is present; `None` unless all who are asked tell.
 fn under_way(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f64> {
     let span = snapshot.present_span();
     let growth = |(by, part, now): Series<'_>| {
@@ -229,7 +236,13 @@ fn under_way(snapshot: &Snapshot, subject: &Subject, metric: Metric) -> Option<f
         let apart = last.at.since(then.at).as_secs_f64();
         (apart > 0.0).then(|| (now - then.value) / apart)
     };
-    series(snapshot, subject, metric).into_iter().filter_map(growth).reduce(|sum, one| sum + one)
+    let all = series(snapshot, subject, metric);
+    let tells = |asked: &Series<'_>| all.iter().any(|(by, part, _)| (*by, *part) == (asked.0, asked.1));
+    let asked = series(snapshot, subject, UPSTREAM_REQUESTS);
+    if all.is_empty() || !asked.iter().filter(|(.., now)| now.is_some_and(|rate| rate > 0.0)).all(tells) {
+        return None;
+    }
+    all.into_iter().filter(|(.., now)| now.is_some()).map(growth).sum()
 }
 
 /// How many a second a histogram counted, over the span that is present.

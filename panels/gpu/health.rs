@@ -1,9 +1,10 @@
 //! The health of one GPU in lines: its memory, its speed and what holds it down, its errors, its links.
 
 use headwater_engine::metric::{
-    GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINKS,
-    GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS,
-    GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED, GPU_THROTTLED, Metric, Unit,
+    GPU_ALLOCATION_FAILURES, GPU_BANDWIDTH, GPU_ECC, GPU_MEMORY_BUSY, GPU_NVLINK_ERRORS, GPU_NVLINK_IN,
+    GPU_NVLINK_OUT, GPU_NVLINK_TRAFFIC, GPU_NVLINKS, GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX,
+    GPU_PCIE_IN, GPU_PCIE_OUT, GPU_PCIE_REPLAYS, GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX, GPU_REMAP, GPU_REMAPPED,
+    GPU_THROTTLED, Metric, Unit,
 };
 use headwater_engine::quantity::show;
 use headwater_engine::{Snapshot, throttle};
@@ -151,6 +152,9 @@ fn links(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     };
     let nvlink = [
         now(GPU_NVLINKS).map(|up| format!("{up:.0} up")),
+        rate(GPU_NVLINK_IN, "in"),
+        rate(GPU_NVLINK_OUT, "out"),
+        rate(GPU_NVLINK_TRAFFIC, "in all"),
         parts_words(line, snapshot, GPU_NVLINK_ERRORS, "errors", Unit::PerSecond),
     ];
     let nvlink: Vec<String> = nvlink.into_iter().flatten().collect();

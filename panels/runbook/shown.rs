@@ -15,8 +15,15 @@ pub(super) struct Known {
     runbook: String,
     at: Moment,
     is_past: bool,
-    acts: usize,
+    acts: Acts,
     progress: Arc<Progress>,
+}
+
+/// How many acts are kept, and when the last was: of many the oldest go, so that their number alone stands still.
+pub(super) type Acts = (usize, Option<Moment>);
+
+fn acts(snapshot: &Snapshot) -> Acts {
+    (snapshot.acts.len(), snapshot.acts.last().map(|act| act.at))
 }
 
 impl Known {
@@ -59,24 +66,24 @@ impl RunbookPanel {
             known.runbook == runbook.id
                 && known.at == snapshot.at
                 && known.is_past == snapshot.gone_back_from.is_some()
-                && known.acts == snapshot.acts.len()
+                && known.acts == acts(snapshot)
         };
         if !self.known.as_ref().is_some_and(is_told) {
             self.known = Some(Known {
                 runbook: runbook.id.clone(),
                 at: snapshot.at,
                 is_past: snapshot.gone_back_from.is_some(),
-                acts: snapshot.acts.len(),
+                acts: acts(snapshot),
                 progress: Arc::new(progress(runbook, snapshot)),
             });
         }
-        self.follow(runbook, snapshot.acts.len());
+        self.follow(runbook, acts(snapshot));
         self.peek(view)
     }
 
     /// Goes to the step that is due once more acts are recorded, and at no other time.
-    fn follow(&mut self, runbook: &Runbook, acts: usize) {
-        let is_followed = |(at, id): &(usize, String)| *at == acts && runbook.step(id).is_some();
+    fn follow(&mut self, runbook: &Runbook, acts: Acts) {
+        let is_followed = |(at, id): &(Acts, String)| *at == acts && runbook.step(id).is_some();
         if self.followed.as_ref().is_some_and(is_followed) {
             return;
         }

@@ -7,6 +7,11 @@ use super::report::{Conditions, DeviceState};
 
 /// A device that kernels can be prepared on.
 pub(super) trait Backend {
+    /// Why this kind of device has no such kernel, if it has none; asked before anything is timed.
+    fn lacks(&self, _kernel: KernelId) -> Option<String> {
+        None
+    }
+
     /// Takes the memory that a kernel needs and fills it.
     fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble>;
 

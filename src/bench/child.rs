@@ -1,4 +1,4 @@
-//! The child process: opens the device, times one kernel after the other and tells each result at once.
+//! The child process: opens the device, times kernels and tells each result.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use headwater_engine::metric::Unit;
 use headwater_engine::quantity::show;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::backend::{Backend, Opened, Runnable, Trouble};
+use super::backend::{Backend, Opened, Trouble};
 use super::cpu::Cpu;
 use super::cuda;
 use super::kernel::{KERNELS, Kernel};
 use super::line::{Device, Done, Line};
 use super::lock::{self, Turn};
-use super::meter::measure;
 use super::plan::{BackendChoice, LEAST_FREE_BYTES, MOST_UTILIZATION, Plan};
-use super::report::{Conditions, KernelResult, Skipped};
+use super::report::{Conditions, KernelResult};
+use super::rounds::measure_all;
 use crate::process::die_with_parent;
 
 /// Measures by a plan that its parent wrote as JSON, and tells every result on standard output. Ends with its parent, and by
@@ -103,7 +103,7 @@ fn tell(line: &Line) {
 fn measure_on(name: &str, backend: &dyn Backend, opened: Opened, plan: &Plan) -> Result<(), Trouble> {
     let mut conditions = opened.conditions;
     conditions.budget_s = plan.budget.as_secs_f64();
-    if let Some(why) = refusal(&conditions, plan) {
+    if let Some(why) = refusal(&conditions, plan, "the CPU") {
         tell(&Line::Refused(why));
         return Ok(());
     }
@@ -129,8 +129,8 @@ fn chosen(plan: &Plan) -> Vec<&'static Kernel> {
     KERNELS.iter().filter(is_chosen).collect()
 }
 
-/// Why a device is better left alone, if it is.
-pub(super) fn refusal(conditions: &Conditions, plan: &Plan) -> Option<String> {
+/// Why a device is better left alone, if it is; `device` is what it is called.
+pub(super) fn refusal(conditions: &Conditions, plan: &Plan, device: &str) -> Option<String> {
     if plan.is_forced {
         return None;
     }
@@ -151,222 +151,32 @@ pub(super) fn refusal(conditions: &Conditions, plan: &Plan) -> Option<String> {
     }
     let busy = conditions.before.utilization.filter(|share| *share > MOST_UTILIZATION)?;
     Some(format!(
-        "it is {} in use: the measurement would disturb that, and be disturbed; '--force' measures all the same",
+        "{device} is {} in use: the measurement would disturb that, and be disturbed; '--force' measures all the same",
         show(busy, Unit::Ratio)
     ))
 }
 
-/// Times kernels one after the other. Each may take its share of what is left of the budget; what one does not need is the
-/// others'.
-fn measure_all(
-    backend: &dyn Backend,
-    kernels: &[&Kernel],
-    budget: Duration,
-    elapsed: &dyn Fn() -> Duration,
-    tell: &mut dyn FnMut(&Line),
-) -> Result<(), Trouble> {
-    for (place, kernel) in kernels.iter().enumerate() {
-        let left = budget.saturating_sub(elapsed());
-        if left.is_zero() && place > 0 {
-            let why = "the budget was spent: give more with '--budget'".to_owned();
-            tell(&Line::Skipped(Skipped { name: kernel.name.to_owned(), why }));
-            continue;
+/// Times every kernel that a CPU has within a budget, in this process: for benchmarks of the benchmark.
+pub fn cpu_times(budget: Duration) -> Result<Vec<KernelResult>, String> {
+    let why = |trouble| match trouble {
+        Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why) => why,
+    };
+    let (cpu, _) = Cpu::open(None).map_err(why)?;
+    let (begun, mut timed) = (Instant::now(), vec![]);
+    let mut keep = |line: &Line| {
+        if let Line::Timed(result) = line {
+            timed.push(result.clone());
         }
-        tell(&Line::Begun(kernel.name.to_owned()));
-        let began = elapsed();
-        let share = left / (kernels.len() - place) as u32;
-        match timed(backend, kernel, share, began, elapsed) {
-            Ok(result) => tell(&Line::Timed(result)),
-            Err(Trouble::NotHere(why) | Trouble::Wrong(why)) => {
-                tell(&Line::Skipped(Skipped { name: kernel.name.to_owned(), why }));
-            }
-            Err(Trouble::Failed(why)) => return Err(Trouble::Failed(format!("{}: {why}", kernel.name))),
-        }
-    }
-    Ok(())
-}
-
-/// How long a device works while its clocks are read: as long as the reading takes.
-const WATCHED: Duration = Duration::from_millis(10);
-
-/// Runs in that time at most.
-const MOST_WATCHED: f64 = 1_000.0;
-
-fn timed(
-    backend: &dyn Backend,
-    kernel: &Kernel,
-    share: Duration,
-    began: Duration,
-    elapsed: &dyn Fn() -> Duration,
-) -> Result<KernelResult, Trouble> {
-    let mut runnable = backend.prepare(kernel.id)?;
-    let cold = runnable.run(1)?;
-    // The first result is checked at once: that tells what checking the last one will take, which is the kernel's own time as
-    // all else is.
-    let before = elapsed();
-    let mut wrong = fault_in(runnable.as_mut())?;
-    let checking = elapsed().saturating_sub(before);
-    let left = || share.saturating_sub(elapsed().saturating_sub(began));
-    let watching = WATCHED.min(share / 20);
-    let reserved = checking + watching * 2;
-    let timing = measure(cold, left().saturating_sub(reserved), elapsed, &mut |times| runnable.run(times))?;
-    let runs = (watching.as_secs_f64() / timing.median.max(1e-9)).clamp(1.0, MOST_WATCHED);
-    let working = Duration::from_secs_f64(runs * timing.median);
-    if left() >= checking + working.max(watching) && backend.watch_next(kernel.id) {
-        runnable.run(runs as u32)?;
-    }
-    // Of a kernel that is longer than its share the first result has to do.
-    if wrong.is_none() && checking <= left() {
-        wrong = fault_in(runnable.as_mut())?;
-    }
-    Ok(result(kernel, runnable.as_ref(), timing, wrong))
-}
-
-/// What is wrong with the last result, if anything is.
-fn fault_in(runnable: &mut dyn Runnable) -> Result<Option<String>, Trouble> {
-    match runnable.check() {
-        Ok(()) => Ok(None),
-        Err(Trouble::Wrong(why)) => Ok(Some(why)),
-        Err(trouble) => Err(trouble),
-    }
-}
-
-fn result(
-    kernel: &Kernel,
-    runnable: &dyn Runnable,
-    timing: super::meter::Timing,
-    wrong: Option<String>,
-) -> KernelResult {
-    let work = runnable.work();
-    let rate_unit = kernel.work.rate_unit();
-    KernelResult {
-        name: kernel.name.to_owned(),
-        unit: "s".to_owned(),
-        median: timing.median,
-        iqr: timing.iqr,
-        min: timing.min,
-        batches: timing.batches,
-        runs: timing.runs,
-        baseline: None,
-        baseline_at: None,
-        ratio: None,
-        cold: timing.cold,
-        is_steady: timing.is_steady,
-        work,
-        table_bytes: runnable.table_bytes(),
-        rate: rate_unit.filter(|_| timing.median > 0.0).map(|_| work / timing.median),
-        rate_unit: rate_unit.map(str::to_owned),
-        wrong,
-        at: None,
-    }
+    };
+    let kernels: Vec<&Kernel> = KERNELS.iter().collect();
+    measure_all(&cpu, &kernels, budget, &|| begun.elapsed(), &mut keep).map_err(why)?;
+    Ok(timed)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
-    use crate::bench::kernel::KernelId;
     use crate::bench::report::DeviceState;
-
-    /// A device on a clock of its own: each run and each check takes so long, and preparing takes a tenth of a run.
-    struct Scripted<'a> {
-        clock: &'a Cell<Duration>,
-        run: Duration,
-        check: Duration,
-        result: fn(KernelId, u32) -> Result<(), Trouble>,
-    }
-
-    /// A kernel of it, with how often it was checked.
-    struct Run<'a>(&'a Scripted<'a>, KernelId, u32);
-
-    impl Backend for Scripted<'_> {
-        fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {
-            if kernel == KernelId::ToHostPinned {
-                return Err(Trouble::NotHere("no such way".to_owned()));
-            }
-            self.clock.set(self.clock.get() + self.run / 10);
-            Ok(Box::new(Run(self, kernel, 0)))
-        }
-
-        fn watch_next(&self, _: KernelId) -> bool {
-            true
-        }
-
-        fn at_work(&self) -> DeviceState {
-            DeviceState::default()
-        }
-    }
-
-    impl Runnable for Run<'_> {
-        fn run(&mut self, times: u32) -> Result<Duration, Trouble> {
-            self.0.clock.set(self.0.clock.get() + self.0.run * times);
-            Ok(self.0.run * times)
-        }
-
-        fn check(&mut self) -> Result<(), Trouble> {
-            self.0.clock.set(self.0.clock.get() + self.0.check);
-            self.2 += 1;
-            (self.0.result)(self.1, self.2)
-        }
-    }
-
-    fn told(
-        run: Duration,
-        check: Duration,
-        budget: Duration,
-        result: fn(KernelId, u32) -> Result<(), Trouble>,
-    ) -> (Vec<Line>, Duration, bool) {
-        let clock = Cell::new(Duration::ZERO);
-        let kernels: Vec<&Kernel> = KERNELS.iter().collect();
-        let mut lines = vec![];
-        let backend = Scripted { clock: &clock, run, check, result };
-        let ended =
-            measure_all(&backend, &kernels, budget, &|| clock.get(), &mut |line| lines.push(line.clone()));
-        (lines, clock.get(), ended.is_ok())
-    }
-
-    #[test]
-    fn a_budget_is_kept_and_a_spent_one_is_said() {
-        let budget = Duration::from_secs(2);
-        for run in [Duration::from_micros(3), Duration::from_millis(5), Duration::from_millis(30)] {
-            // What checks take is spent as well, also where that is as long as everything else.
-            for check in [Duration::ZERO, Duration::from_millis(1), Duration::from_millis(40)] {
-                let (lines, spent, _) = told(run, check, budget, |_, _| Ok(()));
-                let timed = lines.iter().filter(|line| matches!(line, Line::Timed(_))).count();
-                assert_eq!(timed, KERNELS.len() - 1, "{run:?} {check:?}");
-                assert!(spent <= budget, "{run:?} {check:?}: {spent:?}");
-            }
-        }
-        // Each runs twice at least: two kernels of half a second spend the two seconds.
-        let (lines, spent, _) = told(Duration::from_millis(500), Duration::ZERO, budget, |_, _| Ok(()));
-        let skipped = lines.iter().filter(|line| matches!(line, Line::Skipped(_))).count();
-        assert_eq!((skipped, spent), (KERNELS.len() - 2, Duration::from_millis(2_100)));
-    }
-
-    #[test]
-    fn a_wrong_result_is_told_with_its_time_and_a_failed_device_ends_the_run() {
-        let wrong = |kernel, checks| match (kernel, checks) {
-            (KernelId::Gemm, 1) => Err(Trouble::Wrong("3 instead of 4".to_owned())),
-            // One that errs when it has run for a while.
-            (KernelId::Copy, 2) => Err(Trouble::Wrong("5 instead of 6".to_owned())),
-            (KernelId::Gather, _) => Err(Trouble::Failed("an illegal address".to_owned())),
-            _ => Ok(()),
-        };
-        let (run, budget) = (Duration::from_micros(3), Duration::from_millis(100));
-        let (lines, _, is_done) = told(run, Duration::ZERO, budget, wrong);
-        let timed: Vec<_> = lines
-            .iter()
-            .filter_map(|line| match line {
-                Line::Timed(result) => Some((result.name.as_str(), result.wrong.as_deref())),
-                _ => None,
-            })
-            .collect();
-        for known in [("gemm", Some("3 instead of 4")), ("copy", Some("5 instead of 6")), ("launch", None)] {
-            assert!(timed.contains(&known), "{timed:?}");
-        }
-        assert!(!is_done && lines.last() == Some(&Line::Begun("gather".to_owned())));
-    }
 
     #[test]
     fn what_serves_requests_is_left_alone_unless_forced() {
@@ -376,15 +186,15 @@ mod tests {
             before: DeviceState { utilization: Some(utilization), ..DeviceState::default() },
             ..Conditions::default()
         };
-        let said = |conditions: &Conditions| refusal(conditions, &plan).unwrap_or_default();
+        let said = |conditions: &Conditions| refusal(conditions, &plan, "GPU 3").unwrap_or_default();
         assert_eq!(said(&conditions(2 << 30, 0.5)), "");
         assert_eq!(said(&Conditions::default()), "", "what cannot be read forbids nothing");
         assert!(said(&conditions(1 << 29, 0.0)).starts_with("only 537 MB of memory are free"));
-        assert!(said(&conditions(2 << 30, 0.96)).starts_with("it is 96 % in use"));
+        assert!(said(&conditions(2 << 30, 0.96)).starts_with("GPU 3 is 96 % in use"));
         let greedy = Plan { set_bytes: Some(3 << 30), ..plan.clone() };
-        let why = refusal(&conditions(4 << 30, 0.0), &greedy).unwrap_or_default();
+        let why = refusal(&conditions(4 << 30, 0.0), &greedy, "GPU 3").unwrap_or_default();
         assert!(why.starts_with("'--memory' is more than half of the 4.29 GB"), "{why}");
         let forced = Plan { is_forced: true, ..plan.clone() };
-        assert_eq!(refusal(&conditions(0, 1.0), &forced), None);
+        assert_eq!(refusal(&conditions(0, 1.0), &forced, "GPU 3"), None);
     }
 }

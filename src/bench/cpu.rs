@@ -54,6 +54,17 @@ impl Cpu {
 }
 
 impl Backend for Cpu {
+    fn lacks(&self, kernel: KernelId) -> Option<String> {
+        let is_copy = matches!(
+            kernel,
+            KernelId::ToDevicePinned
+                | KernelId::ToDevicePageable
+                | KernelId::ToHostPinned
+                | KernelId::ToHostPageable
+        );
+        is_copy.then(|| "not on a CPU: there is no device to copy to".to_owned())
+    }
+
     fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {
         let pool = &self.pool;
         let floats = (self.set_bytes / 4) as usize;
@@ -70,7 +81,7 @@ impl Backend for Cpu {
             | KernelId::ToDevicePageable
             | KernelId::ToHostPinned
             | KernelId::ToHostPageable => {
-                return Err(Trouble::NotHere("not on a CPU: there is no device to copy to".to_owned()));
+                return Err(Trouble::NotHere(self.lacks(kernel).unwrap_or_default()));
             }
         })
     }

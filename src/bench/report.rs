@@ -50,13 +50,20 @@ pub struct KernelResult {
     pub unit: String,
     /// The median of batches, for one run.
     pub median: f64,
-    /// The interquartile range of batches.
-    pub iqr: f64,
-    /// The fastest batch.
+    /// The interquartile range of batches; `None` of fewer than nine, which cannot tell it.
+    pub iqr: Option<f64>,
+    /// How far the median may be off: the interquartile range, or how far the medians of rounds lie apart where that is more.
+    /// `None` where there was too little of either to tell.
+    #[serde(default)]
+    pub noise: Option<f64>,
+    /// The fastest that was seen: a batch, or a run before them.
     pub min: f64,
     /// How many batches there were; 0 where the time is that of one warm run.
     #[serde(default)]
     pub batches: u32,
+    /// How many rounds those were in, with other kernels between them.
+    #[serde(default)]
+    pub rounds: u32,
     /// How many runs all batches had.
     pub runs: u64,
     /// The saved median on this model and driver, where there is one of the same work.
@@ -66,9 +73,12 @@ pub struct KernelResult {
     pub baseline_at: Option<String>,
     /// The median over the baseline: above 1 it is slower now.
     pub ratio: Option<f64>,
-    /// The first run.
+    /// What the ratio says; `None` without a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The first run, timed as all others are.
     pub cold: f64,
-    /// Whether the interquartile range is below 2 % of the median; else the budget ended first.
+    /// Whether the noise is known to be below 2 % of the median.
     pub is_steady: bool,
     /// What one run works through, in bytes or operations; 0 where only the time tells.
     pub work: f64,
@@ -93,9 +103,46 @@ impl KernelResult {
         self.batches >= LEAST_FOR_A_MEDIAN
     }
 
+    /// What its time says beside an earlier one of the same.
+    pub fn change_since(&self, earlier: &Self) -> Change {
+        let Some((now, then)) = self.noise.zip(earlier.noise) else { return Change::Unknown };
+        let apart = self.median - earlier.median;
+        match apart.abs() > now + then {
+            false => Change::WithinNoise,
+            true if apart > 0.0 => Change::Slower,
+            true => Change::Faster,
+        }
+    }
+
     /// Whether both are times of the same: the same kernel, with the same work, over a table of the same size.
     pub fn is_of_the_same(&self, other: &Self) -> bool {
         (&self.name, self.table_bytes) == (&other.name, other.table_bytes) && self.work == other.work
+    }
+}
+
+/// What a time says beside an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Slower by more than the noise of both.
+    Slower,
+    /// Faster by more than the noise of both.
+    Faster,
+    /// Apart by no more than the noise of both.
+    WithinNoise,
+    /// The noise of one of them is unknown, so that nothing can be said.
+    Unknown,
+}
+
+impl Change {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::WithinNoise => "within noise",
+            Self::Unknown => "noise unknown",
+        }
     }
 }
 
@@ -200,6 +247,7 @@ impl BenchReport {
                 known.is_of_the_same(kernel) && known.wrong.is_none() && known.median > 0.0
             };
             let known = earlier.kernels.iter().find(is_it);
+            kernel.change = known.map(|known| kernel.change_since(known));
             kernel.baseline = known.map(|known| known.median);
             kernel.baseline_at = known.map(|known| known.at.as_ref().unwrap_or(&earlier.at).clone());
             kernel.ratio = kernel.baseline.map(|baseline| kernel.median / baseline);
@@ -237,6 +285,27 @@ mod tests {
         assert!(text.contains("2x"), "{text}");
         let again: BenchReport = serde_json::from_str(&now.json()).unwrap();
         assert_eq!(again, now);
+    }
+
+    #[test]
+    fn a_change_is_judged_beyond_the_noise_of_both_only() {
+        let of = |median: f64, noise: Option<f64>| KernelResult { noise, ..kernel("gather", median, 8e6) };
+        let change = |now: KernelResult, then: KernelResult| {
+            let mut now = report(vec![now]);
+            now.compare_with(&report(vec![then]));
+            now.kernels[0].change
+        };
+        let then = || of(100e-6, Some(6e-6));
+        assert_eq!(change(of(114e-6, Some(9e-6)), then()), Some(Change::WithinNoise));
+        assert_eq!(change(of(116e-6, Some(9e-6)), then()), Some(Change::Slower));
+        assert_eq!(change(of(84e-6, Some(9e-6)), then()), Some(Change::Faster));
+        assert_eq!(change(of(900e-6, None), then()), Some(Change::Unknown));
+        assert_eq!(change(of(900e-6, Some(0.0)), of(1e-6, None)), Some(Change::Unknown));
+        // A baseline of a release that stated no noise can be read, and judges nothing.
+        let mut old = serde_json::to_value(then()).unwrap();
+        old.as_object_mut().unwrap().retain(|key, _| !["noise", "rounds", "change"].contains(&key.as_str()));
+        let old: KernelResult = serde_json::from_value(old).unwrap();
+        assert_eq!((old.iqr.is_some(), change(of(1.0, Some(0.0)), old)), (true, Some(Change::Unknown)));
     }
 
     #[test]

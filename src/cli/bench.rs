@@ -11,7 +11,6 @@ use super::{EXIT_IO, EXIT_UNAVAILABLE, span};
 use crate::bench::baseline::{self, BaselineError};
 use crate::bench::kernel::KERNELS;
 use crate::bench::meter::LEAST_FOR_A_MEDIAN;
-use crate::bench::plan::USUAL_BUDGET;
 use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, child, run as measure};
 use crate::config::{Size, unknown_name};
 
@@ -34,8 +33,8 @@ pub(super) struct BenchArgs {
     device: Option<u32>,
 
     /// How long measuring may take
-    #[arg(long, value_name = "TIME", value_parser = span)]
-    budget: Option<Duration>,
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s")]
+    budget: Duration,
 
     /// How long all of it may take, with the start of the driver, before it is killed [default: three budgets and 15s]
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -114,7 +113,7 @@ pub(super) async fn run(args: BenchArgs) -> Result<u8, Failure> {
         Some(Some(path)) => Some(baseline::read(path)?),
         _ => None,
     };
-    let mut plan = Plan::new(args.backend, args.budget.unwrap_or(USUAL_BUDGET));
+    let mut plan = Plan::new(args.backend, args.budget);
     plan.device = args.device;
     plan.deadline = args.timeout.unwrap_or(plan.deadline);
     plan.set_bytes = args.memory;
@@ -214,4 +213,14 @@ fn ages(now: &BenchReport) -> Option<String> {
     let (newest, _) = ages.pop_last()?;
     let older = ages.iter().rev().map(|(at, names)| format!("; of {at} for {}", names.join(", ")));
     Some(format!("baseline of {newest}{}", older.collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bench::plan::USUAL_BUDGET;
+
+    #[test]
+    fn help_tells_the_budget_that_is_usual() {
+        assert_eq!(super::span("2s"), Ok(USUAL_BUDGET));
+    }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use headwater_engine::{Kind, Subject};
+use reqwest::header::AUTHORIZATION;
 
 use super::file::{DiscoveryTable, RecordWord, SchemeWord};
 use super::http_access::{UserKeys, http_access, user_access};
@@ -190,8 +191,8 @@ fn server(
     let mut server = MetricsSpec::new(url);
     server.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
     http_access(table.list_access(), here, document).enter(&mut server);
-    (server.username, server.password) =
-        user_access(table.list_user(), server.bearer.is_some(), here, document);
+    let has_other_login = server.bearer.is_some() || server.headers.has(&AUTHORIZATION);
+    (server.username, server.password) = user_access(table.list_user(), has_other_login, here, document);
     server
 }
 
@@ -203,6 +204,7 @@ fn of_the_list(key: &'static str) -> &'static str {
         "ca_file" => "list_ca_file",
         "client_cert_file" => "list_client_cert_file",
         "client_key_file" => "list_client_key_file",
+        "headers" => "list_headers",
         "username" => "list_username",
         "password_env" => "list_password_env",
         "password_file" => "list_password_file",

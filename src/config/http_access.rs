@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
+use super::headers::{HeaderTable, own_headers};
 use super::place::Document;
 use super::resolve::{readable_file, secret};
 use crate::sources::client_certificate::ClientCertificate;
 use crate::sources::metrics::MetricsSpec;
+use crate::sources::own_headers::OwnHeaders;
 
 /// Defines a table that has the keys of [`AccessKeys`] after its own. What serde offers for this, to flatten a struct into
 /// another, forgets where a key stands and which keys there are, and both are told to whoever misspells one.
@@ -36,6 +38,13 @@ macro_rules! with_http_access {
             /// The private key (PEM) of that certificate; nobody but us should be able to read it.
             #[schemars(example = &"/etc/ssl/headwater.key")]
             $visibility client_key_file: Option<String>,
+
+            /// Headers that are sent with every request, by their names: a text, or where what is secret is.
+            #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+            #[schemars(example = serde_json::json!({
+                "X-Scope-OrgID": "ranking", "X-API-Key": { "env": "HEADWATER_API_KEY" }
+            }))]
+            $visibility headers: $crate::config::headers::HeaderTable,
         }
 
         impl $Table {
@@ -47,6 +56,7 @@ macro_rules! with_http_access {
                     ca_file: self.ca_file.as_deref(),
                     client_cert_file: self.client_cert_file.as_deref(),
                     client_key_file: self.client_key_file.as_deref(),
+                    headers: Some(&self.headers),
                 }
             }
         }
@@ -62,12 +72,13 @@ pub(super) struct AccessKeys<'t> {
     pub(super) ca_file: Option<&'t str>,
     pub(super) client_cert_file: Option<&'t str>,
     pub(super) client_key_file: Option<&'t str>,
+    pub(super) headers: Option<&'t HeaderTable>,
 }
 
 impl AccessKeys<'_> {
     /// The first key at which something is written, for a table that names no server.
     pub(super) fn first_given(&self) -> Option<&'static str> {
-        let Self { bearer_env, bearer_file, ca_file, client_cert_file, client_key_file } = self;
+        let Self { bearer_env, bearer_file, ca_file, client_cert_file, client_key_file, headers } = self;
         let keys = [
             ("bearer_env", bearer_env),
             ("bearer_file", bearer_file),
@@ -75,7 +86,8 @@ impl AccessKeys<'_> {
             ("client_cert_file", client_cert_file),
             ("client_key_file", client_key_file),
         ];
-        keys.into_iter().find(|(_, written)| written.is_some()).map(|(key, _)| key)
+        let headers = headers.filter(|headers| !headers.is_empty()).map(|_| "headers");
+        keys.into_iter().find(|(_, written)| written.is_some()).map(|(key, _)| key).or(headers)
     }
 }
 
@@ -98,14 +110,16 @@ pub(super) struct HttpAccess {
     pub(super) ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
     pub(super) client: Option<ClientCertificate>,
+    /// What is sent besides.
+    pub(super) headers: OwnHeaders,
 }
 
 impl HttpAccess {
     /// Enters a server so.
     pub(super) fn enter(self, server: &mut MetricsSpec) {
-        let Self { bearer, bearer_file, ca_file, client } = self;
-        (server.bearer, server.bearer_file, server.ca_file, server.client) =
-            (bearer, bearer_file, ca_file, client);
+        let Self { bearer, bearer_file, ca_file, client, headers } = self;
+        (server.bearer, server.bearer_file, server.ca_file) = (bearer, bearer_file, ca_file);
+        (server.client, server.headers) = (client, headers);
     }
 }
 
@@ -118,14 +132,16 @@ pub(super) fn http_access<'h>(
     let bearer =
         secret((keys.bearer_env, &here("bearer_env")), (keys.bearer_file, &here("bearer_file")), document);
     let ca_file = readable_file(keys.ca_file, &here("ca_file"), document);
-    let client = client_certificate(keys, here, document);
-    HttpAccess { bearer, bearer_file: keys.bearer_file.map(PathBuf::from), ca_file, client }
+    let client = client_certificate(keys, &here, document);
+    let headers = keys.headers.map(|table| own_headers(table, &here("headers"), bearer.is_some(), document));
+    let bearer_file = keys.bearer_file.map(PathBuf::from);
+    HttpAccess { bearer, bearer_file, ca_file, client, headers: headers.unwrap_or_default() }
 }
 
-/// Reads the keys of a user, which exclude a bearer token; `here` says where a key stands.
+/// Reads the keys of a user, which exclude another login in the same place; `here` says where a key stands.
 pub(super) fn user_access<'h>(
     keys: UserKeys<'_>,
-    has_bearer: bool,
+    has_other_login: bool,
     here: impl Fn(&'static str) -> [&'h str; 3],
     document: &mut Document<'_>,
 ) -> (Option<String>, Option<SecretString>) {
@@ -134,8 +150,9 @@ pub(super) fn user_access<'h>(
         (keys.password_file, &here("password_file")),
         document,
     );
-    if keys.username.is_some() && has_bearer {
-        let sentence = "a user and a bearer token exclude each other: keep one".to_owned();
+    if keys.username.is_some() && has_other_login {
+        let sentence =
+            "a user and a bearer token or a header 'Authorization' exclude each other: keep one".to_owned();
         document.complain(&here("username"), sentence);
     }
     (keys.username.map(str::to_owned), password)

@@ -11,7 +11,7 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::shown::{shown_address, without_secrets};
+use super::shown::{shown_address, shown_addresses};
 
 /// Everything that is wrong with a configuration; each problem is one line that names the place and the fix.
 #[derive(Clone, Debug, Error)]
@@ -147,7 +147,7 @@ impl<'t> Document<'t> {
         let is_list = written.starts_with(['[', '{']);
         let written = written.trim_matches(['"', '\'']);
         // A password may hold a quote, at which a text with several addresses in it would be cut.
-        let shown = if is_list { without_secrets(written) } else { shown_address(written).into_owned() };
+        let shown = if is_list { shown_addresses(written) } else { shown_address(written).into_owned() };
         let mut shown: String = clean(&shown).chars().take(60).collect();
         if shown.len() < written.len() && written.chars().count() > 60 {
             shown.push('…');

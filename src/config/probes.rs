@@ -148,8 +148,10 @@ fn spec(
     spec.is_of_anybody = beside.finds_more && page.is_none() && table.component.is_none();
     spec.status = table.status;
     spec.contains.clone_from(&table.contains);
-    let HttpAccess { bearer, bearer_file, ca_file, client } = http_access(table.access(), here, document);
-    (spec.bearer, spec.bearer_file, spec.ca_file, spec.client) = (bearer, bearer_file, ca_file, client);
+    let HttpAccess { bearer, bearer_file, ca_file, client, headers } =
+        http_access(table.access(), here, document);
+    (spec.bearer, spec.bearer_file, spec.ca_file) = (bearer, bearer_file, ca_file);
+    (spec.client, spec.headers) = (client, headers);
     spec.proxy = super::reach::proxy(table.proxy.as_deref(), beside.proxy, &here("proxy"), document);
     Some(spec)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use headwater_engine::settings::Teller;
 use headwater_engine::{Kind, Subject};
+use reqwest::header::AUTHORIZATION;
 
 use super::file::PrometheusTable;
 use super::http_access::{UserKeys, http_access, user_access};
@@ -84,13 +85,14 @@ fn spec(
     let server = &mut spec.server;
     server.proxy = super::reach::proxy(table.proxy.as_deref(), proxy, &here("proxy"), document);
     http_access(table.access(), here, document).enter(server);
-    let has_bearer = table.bearer_env.is_some() || table.bearer_file.is_some();
+    let has_other_login =
+        table.bearer_env.is_some() || table.bearer_file.is_some() || server.headers.has(&AUTHORIZATION);
     let user = UserKeys {
         username: table.username.as_deref(),
         password_env: table.password_env.as_deref(),
         password_file: table.password_file.as_deref(),
     };
-    (server.username, server.password) = user_access(user, has_bearer, here, document);
+    (server.username, server.password) = user_access(user, has_other_login, here, document);
     if let Err(complaint) = metrics_place(url) {
         document.wrong(&here("url"), complaint);
         return None;

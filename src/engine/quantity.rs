@@ -55,9 +55,11 @@ pub fn foreseen(seconds: f64) -> String {
     format!("about {}", show(foreseen_s(seconds), Unit::Seconds))
 }
 
-/// As much of a time that is foreseen as is worth telling, in seconds.
+/// As much of a time that is foreseen as is worth telling, in seconds: two digits of the unit in which it is shown.
 pub fn foreseen_s(seconds: f64) -> f64 {
-    two_digits(seconds).round().max(1.0)
+    let unit = [86_400.0, 3_600.0, 60.0].into_iter().find(|unit| seconds >= *unit).unwrap_or(1.0);
+    let rounded = two_digits(seconds / unit) * unit;
+    if unit == 1.0 { rounded.round().max(1.0) } else { rounded }
 }
 
 /// So many things with the word that fits, from the word for one: `1 key`, `12 keys`, `3 replies`.
@@ -176,8 +178,8 @@ mod tests {
             (4.57, "about 5 s"),
             (0.2, "about 1 s"),
             (54.4, "about 54 s"),
-            (817.0, "about 13.7 min"),
-            (9_130.0, "about 2.53 h"),
+            (817.0, "about 14 min"),
+            (9_130.0, "about 2.5 h"),
         ] {
             assert_eq!(foreseen(seconds), told);
         }

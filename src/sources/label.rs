@@ -2,12 +2,12 @@
 
 use headwater_engine::RemoteText;
 
-use crate::config::{host_and_path, shown_address};
+use crate::config::{host_and_path, shown_word};
 
 /// A label's value as a part of a subject's name.
 pub(super) fn plain(text: &str) -> String {
     let kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':' | '[' | ']');
-    let shown = RemoteText::new(&shown_address(text));
+    let shown = RemoteText::new(&shown_word(text));
     shown.as_str().chars().map(|c| if kept(c) { c } else { '-' }).collect()
 }
 

@@ -30,6 +30,7 @@ use self::mapping::{Mapper, Target};
 pub(in crate::sources) use self::reader::PageReader;
 use crate::config::shown_address;
 use crate::sources::client_certificate::ClientCertificate;
+use crate::sources::own_headers::OwnHeaders;
 use crate::sources::proxy::ProxySpec;
 use crate::sources::{Outlet, Source, now, spawn};
 
@@ -52,6 +53,8 @@ pub struct MetricsSpec {
     /// The file that the token came from; read anew when the token is refused, because tokens in files expire and are
     /// replaced.
     pub bearer_file: Option<PathBuf>,
+    /// What is sent besides with every request.
+    pub headers: OwnHeaders,
     /// The user, where the server asks for one instead of a token.
     pub username: Option<String>,
     /// That user's password.
@@ -112,6 +115,7 @@ impl fmt::Debug for MetricsSpec {
             .field("url", &shown_address(&self.url))
             .field("dialects", &self.dialects)
             .field("bearer_file", &self.bearer_file)
+            .field("headers", &self.headers)
             .field("username", &self.username)
             .field("ca_file", &self.ca_file)
             .field("client", &self.client)
@@ -130,6 +134,7 @@ impl MetricsSpec {
             dialects: None,
             bearer: None,
             bearer_file: None,
+            headers: OwnHeaders::default(),
             username: None,
             password: None,
             ca_file: None,

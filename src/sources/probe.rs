@@ -27,6 +27,7 @@ use super::client_certificate::ClientCertificate;
 use super::directory::Directory;
 use super::metrics::MetricsSpecError;
 use super::metrics::fetch::Address;
+use super::own_headers::OwnHeaders;
 use super::proxy::ProxySpec;
 use super::redis::spec::TlsSpec;
 use super::redis::tls::Tls;
@@ -70,6 +71,8 @@ pub struct ProbeSpec {
     pub bearer: Option<SecretString>,
     /// The file that the token came from, read anew each time.
     pub bearer_file: Option<PathBuf>,
+    /// What is sent besides with every request.
+    pub headers: OwnHeaders,
     /// The PEM file of the only authority that may have signed the server's certificate; without it those of the system.
     pub ca_file: Option<PathBuf>,
     /// What is shown to a server that asks who we are.
@@ -120,6 +123,7 @@ impl ProbeSpec {
             tells_phases: true,
             bearer: None,
             bearer_file: None,
+            headers: OwnHeaders::default(),
             ca_file: None,
             client: None,
             proxy: None,
@@ -209,6 +213,7 @@ impl ProbeSource {
 
     async fn look(&mut self, seen: &mut Seen) -> Result<(), Fault> {
         let deadline = Instant::now() + self.spec.patience;
+        self.spec.headers.renew().await;
         let bearer = self.bearer().await;
         let bearer = bearer.as_ref().map(|token| token.expose_secret());
         let proxy = self.spec.proxy.as_ref();

@@ -9,6 +9,7 @@ mod answer;
 mod asker;
 mod history;
 mod instance;
+mod looking;
 mod looking_back;
 mod page;
 mod server;

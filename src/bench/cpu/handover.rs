@@ -9,6 +9,9 @@ use rayon::ThreadPool;
 use crate::bench::backend::{Runnable, Trouble};
 use crate::bench::kernel::{KernelId, QUEUED};
 
+/// Looks at whether a task has ended before the core is given away: some tens of microseconds.
+const SPINS: u32 = 1_000;
+
 /// Empty tasks, handed over in one of three ways.
 #[derive(Debug)]
 pub(super) struct HandOver<'a> {
@@ -32,8 +35,15 @@ impl<'a> HandOver<'a> {
     }
 
     fn wait(&self) {
+        // To yield at once would time what other processes do with the core. With one core there is nothing to spin for.
+        let mut spins = if self.pool.current_num_threads() > 1 { SPINS } else { 0 };
         while self.ended.load(Ordering::Acquire) != self.asked {
-            std::thread::yield_now();
+            if spins > 0 {
+                spins -= 1;
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
         }
     }
 }

@@ -157,14 +157,14 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
         (conditions.memory_free_bytes, conditions.memory_bytes) = (Some(free), Some(all));
     }
     conditions.missing.extend(watch.missing());
-    if let Some(why) = refusal(&conditions, plan) {
+    if let Some(why) = refusal(&conditions, plan, &format!("GPU {index}")) {
         return Err(NotOpen::Refused(why));
     }
 
     let context = CudaContext::new(choice.ordinal).map_err(unusable("no context can be made on the GPU"))?;
     let (free, all) = context.mem_get_info().map_err(unusable("the GPU's memory cannot be read"))?;
     (conditions.memory_free_bytes, conditions.memory_bytes) = (Some(free as u64), Some(all as u64));
-    if let Some(why) = refusal(&conditions, plan) {
+    if let Some(why) = refusal(&conditions, plan, &format!("GPU {index}")) {
         return Err(NotOpen::Refused(why));
     }
     let attribute = |which| {

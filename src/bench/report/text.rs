@@ -23,20 +23,23 @@ impl BenchReport {
             show(self.conditions.working_set_bytes as f64, Unit::Bytes),
         );
         let mut rows = vec![
-            ["kernel", "median", "IQR", "min", "cold", "runs", "rate", "baseline", "ratio"]
-                .map(str::to_owned),
+            [
+                "kernel", "median", "IQR", "noise", "min", "cold", "runs", "rate", "baseline", "ratio",
+                "change",
+            ]
+            .map(str::to_owned),
         ];
-        rows.extend(self.kernels.iter().map(row));
+        rows.extend(self.kernels.iter().map(|kernel| row(self.called(&kernel.name), kernel)));
         out += &columns(&rows);
         if self.kernels.iter().any(|kernel| !kernel.is_steady) {
-            out += "~ the budget ended before the noise was below 2 %\n";
+            out += "~ not steady: the noise is not known to be below 2 %; it is the IQR, or how far rounds lie apart where that is more\n";
         }
         for kernel in self.wrong() {
             let why = kernel.wrong.as_deref().unwrap_or_default();
-            out += &format!("WRONG RESULT of {}: {why}\n", kernel.name);
+            out += &format!("WRONG RESULT of {}: {why}\n", self.called(&kernel.name));
         }
         for skipped in &self.skipped {
-            out += &format!("{} was not timed: {}\n", skipped.name, skipped.why);
+            out += &format!("{} was not timed: {}\n", self.called(&skipped.name), skipped.why);
         }
         let during = match &self.conditions.during {
             unseen if *unseen == DeviceState::default() => {
@@ -53,27 +56,37 @@ impl BenchReport {
         }
         out
     }
+
+    /// A kernel by its name, and of a CPU with that: a line that is taken out of the table still says what it is of.
+    fn called(&self, name: &str) -> String {
+        if self.backend == "cpu" { format!("cpu {name}") } else { name.to_owned() }
+    }
 }
 
-fn row(kernel: &KernelResult) -> [String; 9] {
+fn row(name: String, kernel: &KernelResult) -> [String; 11] {
     let seconds = |time: f64| show(time, Unit::Seconds);
-    let noise = if kernel.median > 0.0 { kernel.iqr / kernel.median } else { 0.0 };
+    // Too little was seen of it to tell.
+    let share = |time: Option<f64>| match time.filter(|_| kernel.median > 0.0) {
+        Some(time) => show(time / kernel.median, Unit::Ratio),
+        None => "?".to_owned(),
+    };
     let mark = if kernel.is_steady { "" } else { "~" };
     let rate = kernel.rate.map(|rate| match kernel.rate_unit.as_deref() {
         Some("FLOP/s") => format!("{} GFLOP/s", show(rate / 1e9, Unit::Count)),
         _ => show(rate, Unit::BytesPerSecond),
     });
     [
-        kernel.name.clone(),
+        name,
         seconds(kernel.median),
-        // Of a single batch nobody knows how noisy it is.
-        if kernel.iqr > 0.0 { format!("{mark}{}", show(noise, Unit::Ratio)) } else { format!("{mark}?") },
+        share(kernel.iqr),
+        format!("{mark}{}", share(kernel.noise)),
         seconds(kernel.min),
         seconds(kernel.cold),
         kernel.runs.to_string(),
         rate.unwrap_or_default(),
         kernel.baseline.map(seconds).unwrap_or_default(),
         kernel.ratio.map(times).unwrap_or_default(),
+        kernel.change.map(|change| change.word().to_owned()).unwrap_or_default(),
     ]
 }
 
@@ -118,7 +131,8 @@ fn state(state: &DeviceState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::report::examples::report;
+    use crate::bench::report::Skipped;
+    use crate::bench::report::examples::{kernel, report};
 
     #[test]
     fn it_is_said_what_was_measured_and_whether_it_was_seen_at_work() {
@@ -129,6 +143,31 @@ mod tests {
         slice.conditions.during.temperature_c = Some(83.0);
         assert!(slice.text().starts_with("slice 9 (MIG) of GPU 3: a model\n"), "{}", slice.text());
         assert!(slice.text().contains("during  83 °C"), "{}", slice.text());
+    }
+
+    #[test]
+    fn every_line_of_a_kernel_says_that_it_is_of_a_cpu_and_what_is_unknown_is_asked() {
+        let mut hurried = kernel("copy", 1e-3, 64e6);
+        (hurried.iqr, hurried.noise, hurried.is_steady) = (None, None, false);
+        hurried.wrong = Some("3 instead of 4".to_owned());
+        let mut cpu = report(vec![kernel("launch", 1e-6, 0.0), hurried]);
+        cpu.skipped = vec![Skipped { name: "h2d_pinned".to_owned(), why: "no device".to_owned() }];
+        let text = cpu.text();
+        for line in
+            text.lines().filter(|line| ["launch", "copy", "h2d"].iter().any(|name| line.contains(name)))
+        {
+            assert!(line.contains("cpu "), "{text}");
+        }
+        let copy: Vec<&str> = text
+            .lines()
+            .find(|line| line.starts_with("cpu copy"))
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        assert_eq!(copy[4..6], ["?", "~?"], "{text}");
+        assert!(text.contains("~ not steady") && !text.contains("budget ended"), "{text}");
+        let gpu = BenchReport { backend: "cuda".to_owned(), ..cpu };
+        assert!(!gpu.text().contains("cpu "), "{}", gpu.text());
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub(super) fn explained(dialects: &Dialects, page: &Exposition<'_>, mapping: &Ma
         out.hang("free", 10, &format!("{name}: {series} series"));
     }
     if mapping.left_out > 0 {
-        out.hang("left out", 10, &format!("{} series beyond the limits of one target", mapping.left_out));
+        out.hang("left out", 10, &format!("{} series, beyond limits or alike when shown", mapping.left_out));
     }
     for dropped in dropped(dialects, page, mapping) {
         let family = dropped.family.map(|family| format!("{family} ")).unwrap_or_default();

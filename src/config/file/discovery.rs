@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::headers::HeaderTable;
 use crate::config::http_access::{AccessKeys, UserKeys, with_http_access};
 
 use crate::config::value::Span;
@@ -110,6 +111,11 @@ with_http_access! {
         #[schemars(example = &"/etc/ssl/headwater.key")]
         pub(in crate::config) list_client_key_file: Option<String>,
 
+        /// Headers that are sent to the list's server with every request, by their names: a text, or where what is secret is.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        #[schemars(example = serde_json::json!({ "X-API-Key": { "env": "TARGETS_KEY" } }))]
+        pub(in crate::config) list_headers: HeaderTable,
+
         /// The SOCKS5 proxy to the pages and to the list at url; "none" where the one for all targets is not for these.
         #[schemars(example = &"none")]
         pub(in crate::config) proxy: Option<String>,
@@ -125,6 +131,7 @@ impl DiscoveryTable {
             ca_file: self.list_ca_file.as_deref(),
             client_cert_file: self.list_client_cert_file.as_deref(),
             client_key_file: self.list_client_key_file.as_deref(),
+            headers: Some(&self.list_headers),
         }
     }
 

@@ -2,17 +2,18 @@
 
 pub mod message;
 mod resolver_file;
+mod system;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use headwater_engine::RemoteText;
 use headwater_engine::quantity::counted;
 use headwater_engine::reading::FaultKind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket, lookup_host};
+use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
 use super::list::Group;
@@ -21,6 +22,7 @@ use crate::sources::LONGEST_WAIT;
 pub use message::Record;
 use message::{Answer, Found, answer, question, with_longer_answers};
 use resolver_file::ResolverFile;
+use system::Said;
 
 /// How long one server is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -58,14 +60,34 @@ pub(super) async fn resolve(query: &Query) -> Result<Named, Trouble> {
 }
 
 async fn look_up(query: &Query, asked: &str, here: ResolverFile) -> Result<Named, Trouble> {
-    let known = match (query.record, query.server) {
-        (Record::Srv, _) | (_, Some(_)) => None,
-        // This machine's own way also knows its hosts file.
-        (_, None) => by_this_machine(query).await,
+    let said = match (query.record, query.server) {
+        (Record::Srv, _) | (_, Some(_)) => Said::None,
+        (_, None) => system::ask(&query.name, query.record).await,
     };
-    let (records, by) = match known {
-        Some(records) => (records, "this machine's resolver".to_owned()),
-        None => (ask_all(query, &here, asked).await?, words(&here.servers)),
+    named(query, asked, &here, said).await
+}
+
+/// The targets, where this machine's resolver has `said` so much of them.
+async fn named(query: &Query, asked: &str, here: &ResolverFile, said: Said) -> Result<Named, Trouble> {
+    let own = "this machine's resolver";
+    let (records, by) = match said {
+        Said::Found(found) => (Records { found, odd: 0 }, own.to_owned()),
+        Said::None => (ask_all(query, here, asked).await?, words(&here.servers)),
+        Said::Failed(kind, why) => match ask_all(query, here, asked).await {
+            Ok(records) if !records.found.is_empty() => (records, words(&here.servers)),
+            // What the machine finds elsewhere has no record there.
+            Ok(_) => {
+                let message = format!(
+                    "{asked}: {own} cannot say ({why}), and {} alone cannot say that there is none: check how this \
+                     machine resolves names",
+                    words(&here.servers)
+                );
+                return Err(Trouble::new(kind, message));
+            }
+            Err(Trouble { kind, message }) => {
+                return Err(Trouble::new(kind, format!("{message}; {own} cannot say either ({why})")));
+            }
+        },
     };
     let targets: Vec<String> = records
         .found
@@ -97,18 +119,6 @@ struct Records {
 
 fn words(servers: &[SocketAddr]) -> String {
     servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// The addresses that this machine's resolver finds; `None` where it finds none of the kind, because it does not say
-/// whether there are none or only one of the two questions that it asks could be answered. DNS itself says which.
-async fn by_this_machine(query: &Query) -> Option<Records> {
-    let is_wanted = |address: &IpAddr| address.is_ipv4() == (query.record == Record::A);
-    let told = timeout(PATIENCE * 2, lookup_host((query.name.as_str(), query.port))).await.ok()?.ok()?;
-    let mut found: Vec<Found> =
-        told.map(|address| address.ip()).filter(is_wanted).map(Found::Address).collect();
-    found.sort();
-    found.dedup();
-    (!found.is_empty()).then_some(Records { found, odd: 0 })
 }
 
 /// Asks under each name that may be meant until one exists.
@@ -241,20 +251,35 @@ mod tests {
         address
     }
 
-    /// The targets at port 1 of a name that needs no server, where DNS says this code.
-    async fn told(record: Record, code: u8) -> Result<Vec<String>, FaultKind> {
-        let query = Query { name: "127.0.0.1".to_owned(), record, port: 1, server: None };
+    /// The targets at port 1, where this machine's resolver says this and DNS this code.
+    async fn told(said: Said, code: u8) -> Result<Vec<String>, Trouble> {
+        let query = Query { name: "ranker".to_owned(), record: Record::A, port: 1, server: None };
         let here = ResolverFile::of("").asking(server(code).await);
-        let named = look_up(&query, "it", here).await.map_err(|trouble| trouble.kind)?;
+        let named = named(&query, "it", &here, said).await?;
         Ok(named.groups.into_iter().flat_map(|group| group.targets).collect())
     }
 
     #[tokio::test]
-    async fn that_this_machine_finds_no_address_of_a_kind_is_no_word_that_there_is_none() {
+    async fn no_target_ends_unless_this_machine_and_dns_agree_that_there_is_none() {
         const FAILED: u8 = 2;
         const NO_SUCH_NAME: u8 = 3;
-        assert_eq!(told(Record::A, FAILED).await, Ok(vec!["127.0.0.1:1".to_owned()]));
-        assert_eq!(told(Record::Aaaa, FAILED).await, Err(FaultKind::Busy));
-        assert_eq!(told(Record::Aaaa, NO_SUCH_NAME).await, Ok(vec![]));
+        let found = || Said::Found(vec![Found::Address([127, 0, 0, 1].into())]);
+        assert_eq!(told(found(), FAILED).await.unwrap(), ["127.0.0.1:1"]);
+        assert_eq!(told(Said::None, NO_SUCH_NAME).await.unwrap(), [""; 0]);
+        assert_eq!(told(Said::None, FAILED).await.unwrap_err().kind, FaultKind::Busy);
+        let why = "Temporary failure in name resolution";
+        for (code, kind) in [(NO_SUCH_NAME, FaultKind::Silent), (FAILED, FaultKind::Busy)] {
+            let failed = told(Said::Failed(FaultKind::Silent, why.to_owned()), code).await.unwrap_err();
+            assert_eq!(failed.kind, kind);
+            assert!(failed.message.contains(why), "{}", failed.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failure_of_this_machines_resolver_is_none_of_the_name() {
+        let query = Query { name: "a\0b".to_owned(), record: Record::A, port: 1, server: None };
+        let here = ResolverFile::of("").asking(server(3).await);
+        let failed = look_up(&query, "it", here).await.unwrap_err();
+        assert!(failed.message.contains("this machine's resolver cannot say"), "{}", failed.message);
     }
 }

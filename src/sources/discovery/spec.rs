@@ -67,7 +67,8 @@ impl Naming {
     /// Whether whoever is asked is sent a token or a password.
     pub(super) fn sends_secrets(&self) -> bool {
         let page = &self.page;
-        page.bearer.is_some() || page.bearer_file.is_some() || page.password.is_some()
+        let has_secret_header = page.headers.secrets().next().is_some();
+        page.bearer.is_some() || page.bearer_file.is_some() || page.password.is_some() || has_secret_header
     }
 }
 

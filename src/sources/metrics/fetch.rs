@@ -27,6 +27,7 @@ use super::exposition::Format;
 use super::{MetricsSpec, MetricsSpecError};
 use crate::open_files;
 use crate::sources::LONGEST_WAIT;
+use crate::sources::own_headers::OwnHeaders;
 use crate::sources::proxy::{self, ProxySpec};
 
 /// The longest page, unpacked, in bytes: 32 MiB, about 300 000 series.
@@ -60,6 +61,7 @@ pub struct Fetcher {
     /// The place of a connection that stays open; without one each request has its own.
     kept: Option<OwnedSemaphorePermit>,
     headers: HeaderMap,
+    own: OwnHeaders,
     authorization: Option<HeaderValue>,
     bearer_file: Option<PathBuf>,
     /// User and password, where they are asked for instead of a token.
@@ -89,6 +91,7 @@ impl Fetcher {
             client,
             kept,
             headers,
+            own: spec.headers.clone(),
             authorization,
             bearer_file: spec.bearer_file.clone(),
             user: spec.username.clone().map(|user| (user, spec.password.clone().unwrap_or_default())),
@@ -122,16 +125,17 @@ impl Fetcher {
         }
     }
 
-    /// Reads the token's file anew; says whether it holds another one. What cannot be read or sent changes nothing.
+    /// Reads the files of the token and of headers anew; says whether one holds another. What cannot be read or sent changes nothing.
     async fn renew_token(&mut self) -> bool {
-        let Some(file) = &self.bearer_file else { return false };
+        let has_other_header = self.own.renew().await;
+        let Some(file) = &self.bearer_file else { return has_other_header };
         let token = tokio::fs::read_to_string(file).await.map(SecretString::from);
         let Some(fresh) = token.ok().and_then(|token| authorization(token.expose_secret())) else {
-            return false;
+            return has_other_header;
         };
         let is_other = self.authorization.as_ref() != Some(&fresh);
         self.authorization = Some(fresh);
-        is_other
+        is_other || has_other_header
     }
 
     async fn request(&self) -> Result<Page, Fault> {
@@ -146,6 +150,7 @@ impl Fetcher {
         };
         let left = LONGEST_WAIT.saturating_sub(begun.elapsed());
         let request = self.client.get(address.url().clone()).headers(self.headers.clone());
+        let request = request.headers(self.own.values().clone());
         let mut request = request.timeout(left);
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
@@ -206,7 +211,12 @@ impl Fetcher {
     fn secrets(&self) -> Vec<&str> {
         let token = self.authorization.as_ref().and_then(|value| value.to_str().ok()?.strip_prefix(BEARER));
         let password = self.user.as_ref().map(|(_, password)| password.expose_secret());
-        token.into_iter().chain(password).filter(|secret| !secret.is_empty()).collect()
+        token
+            .into_iter()
+            .chain(password)
+            .chain(self.own.secrets())
+            .filter(|secret| !secret.is_empty())
+            .collect()
     }
 }
 

@@ -77,7 +77,8 @@ pub struct Mapping {
     pub spoken: Vec<usize>,
     /// What became of each family, one list a family of the page.
     pub fates: Vec<Vec<Fate>>,
-    /// Series that were left out because a target may bring only so many.
+    /// Series that were left out because a target may bring only so many, or because they differ from others only in what
+    /// is not shown.
     pub left_out: usize,
 }
 

@@ -113,7 +113,8 @@ impl PageReader {
             (false, true) => {
                 let why = format!(
                     "{left_out} series were left out: a target may bring {MOST_FREE_SERIES} free metrics, \
-                     {MOST_PARTS} parts a metric and {MOST_NAMED} subjects that labels name"
+                     {MOST_PARTS} parts a metric and {MOST_NAMED} subjects that labels name, none of them told from another only \
+                     by what is secret"
                 );
                 Some(Event::Unavailable { what, why: RemoteText::new(&why) })
             }

@@ -95,6 +95,9 @@ fn request(spec: &ProbeSpec, address: &Address, bearer: Option<&str>) -> Result<
         let value = authorization(token).ok_or_else(|| fault(FaultKind::Auth, words.to_owned()))?;
         request = request.header(AUTHORIZATION, value);
     }
+    if let Some(headers) = request.headers_mut() {
+        headers.extend(spec.headers.values().clone());
+    }
     let request = match &spec.kind {
         ProbeKind::FirstToken(completion) => request
             .method(Method::POST)

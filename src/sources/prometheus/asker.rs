@@ -14,7 +14,7 @@ use crate::sources::metrics::MetricsSpecError;
 use crate::sources::metrics::fetch::{Address, Fetcher};
 
 /// The pause before a question that could wait is put for the second time; it doubles from there.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often a question that could wait is put.
 const MOST_TRIES: u32 = 6;
@@ -71,13 +71,13 @@ impl Asker {
             .map_err(|what| self.malformed(&what))
     }
 
-    /// Asks a question that could wait: a server that is too busy for it is asked again, later each time, until the
-    /// deadline.
+    /// Asks a question that could wait: a server that is too busy for it is asked again, later each time and after
+    /// this pause at first, until the deadline.
     pub(super) async fn query_patiently<T: DeserializeOwned + Send + 'static>(
         &mut self,
         path: &str,
         parameters: &[(&str, &str)],
-        deadline: Instant,
+        (first_pause, deadline): (Duration, Instant),
     ) -> Result<Told<T>, Fault> {
         let mut failures = 0;
         loop {
@@ -86,7 +86,7 @@ impl Asker {
                 Err(fault) => fault,
             };
             failures += 1;
-            let pause = backoff(FIRST_PAUSE, failures);
+            let pause = backoff(first_pause, failures);
             let is_over = failures >= MOST_TRIES || Instant::now() + pause >= deadline;
             if is_over || !passes(&fault) {
                 return Err(fault);

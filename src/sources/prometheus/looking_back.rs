@@ -1,7 +1,7 @@
 //! When a server's past is asked for: once its targets are known, and again for those that come later or of which it could
 //! not be told.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use headwater_engine::Subject;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::history::{Memory, remember};
 use super::instance::{Clock, InstanceKey, Remembered};
 use super::page::Types;
-use super::turns::Failures;
+use super::turns::{Failures, MOST_TARGETS};
 use super::{MOST_INSTANCES, PrometheusSpec};
 use crate::sources::{Outlet, now};
 
@@ -24,8 +24,10 @@ pub(super) const AGAIN_AFTER: Duration = Duration::from_secs(300);
 pub(super) struct Known {
     /// Targets of which all was told that the server remembers.
     pub(super) targets: BTreeSet<InstanceKey>,
-    /// What they belong to.
+    /// Of which components no more will be told of all instances together.
     pub(super) components: BTreeSet<Subject>,
+    /// The others of which some instances were read, and how often all of them may be asked for together.
+    pub(super) open: BTreeMap<Subject, u32>,
     /// Whether anything was told of the past.
     pub(super) has_told: bool,
     /// Targets that were too many, of those whose component is known.
@@ -34,6 +36,19 @@ pub(super) struct Known {
     pub(super) failures: Failures,
     /// Whether it was said that something could not be told.
     pub(super) is_lacking: bool,
+}
+
+impl Known {
+    /// The open components of which no target that is there lacks any more, with all of their targets.
+    pub(super) fn ready(&self, targets: &[Remembered]) -> Vec<(Subject, Vec<Remembered>)> {
+        let of = |component: &Subject| -> Vec<Remembered> {
+            let of = targets.iter().filter(|target| target.component == *component);
+            of.take(MOST_TARGETS).cloned().collect()
+        };
+        let all = self.open.keys().map(|component| (component.clone(), of(component)));
+        let is_read = |target: &Remembered| self.targets.contains(&target.key);
+        all.filter(|(_, of)| !of.is_empty() && of.iter().all(is_read)).collect()
+    }
 }
 
 /// What a look has to know of the server.
@@ -61,12 +76,15 @@ impl LooksBack {
 
     /// Begins to ask for the past of those among these targets of which it is not known, unless a look is under way or was
     /// so lately.
-    pub(super) async fn go_on(&mut self, mut targets: Vec<Remembered>, server: Server<'_>) {
+    pub(super) async fn go_on(&mut self, targets: Vec<Remembered>, server: Server<'_>) {
         if let Some(look) = self.under_way.take_if(|look| look.is_finished()) {
             // One that panicked has told nothing, and would again.
             match look.await {
                 Ok(known) => self.known = known,
-                Err(_) => self.known.targets.extend(targets.iter().map(|target| target.key.clone())),
+                Err(_) => {
+                    self.known.open.clear();
+                    self.known.targets.extend(targets.iter().map(|target| target.key.clone()));
+                }
             }
         }
         let is_early = self.began.is_some_and(|began| began.elapsed() < self.memory.again_after);
@@ -80,8 +98,8 @@ impl LooksBack {
             let there: BTreeSet<&InstanceKey> = targets.iter().map(|target| &target.key).collect();
             self.known.targets.retain(|target| there.contains(target));
         }
-        targets.retain(|target| !self.known.targets.contains(&target.key));
-        if targets.is_empty() {
+        let is_known = |target: &Remembered| self.known.targets.contains(&target.key);
+        if targets.iter().all(is_known) && self.known.ready(&targets).is_empty() {
             return;
         }
         self.began = Some(Instant::now());

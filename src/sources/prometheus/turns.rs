@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use headwater_engine::Subject;
 
 use super::instance::{InstanceKey, Remembered};
+use super::looking::Told;
 
 /// The most targets whose past is asked for in one look.
 pub(super) const MOST_TARGETS: usize = 200;
@@ -24,25 +25,18 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Notes what came of one component: which of the targets that were asked for `failed`, and whether it was given up.
-    pub(super) fn note(
-        &mut self,
-        component: &Subject,
-        asked: &[InstanceKey],
-        failed: &BTreeMap<InstanceKey, String>,
-        is_given_up: bool,
-    ) {
-        if !is_given_up && failed.is_empty() {
+    /// Notes what came of one component.
+    pub(super) fn note(&mut self, component: &Subject, told: &Told) {
+        if told.is_whole() {
             self.components.remove(component);
         } else {
             *self.components.entry(component.clone()).or_default() += 1;
         }
-        for key in asked {
-            if failed.contains_key(key) {
-                *self.targets.entry(key.clone()).or_default() += 1;
-            } else if !is_given_up {
-                self.targets.remove(key);
-            }
+        for key in told.failed.keys() {
+            *self.targets.entry(key.clone()).or_default() += 1;
+        }
+        for key in &told.read {
+            self.targets.remove(key);
         }
     }
 }
@@ -71,6 +65,9 @@ pub(super) fn turns(targets: Vec<Remembered>, failures: &Failures) -> Vec<(Subje
 
 #[cfg(test)]
 mod tests {
+    use headwater_engine::Moment;
+    use headwater_engine::reading::History;
+
     use super::*;
 
     fn targets(component: &str, count: usize) -> impl Iterator<Item = Remembered> {
@@ -89,6 +86,12 @@ mod tests {
         told.map(|(component, asked, left_out)| (component.as_str(), asked, left_out)).collect()
     }
 
+    fn told(read: &[InstanceKey], failed: Option<InstanceKey>) -> Told {
+        let failed = failed.into_iter().map(|key| (key, "400".to_owned())).collect();
+        let history = History { from: Moment(0), to: Moment(0), rows: vec![] };
+        Told { history, read: read.to_vec(), failed, stopped: None }
+    }
+
     #[test]
     fn everybody_has_a_share() {
         let all = targets("service/a", 300).chain(targets("service/b", 2)).chain(targets("service/c", 150));
@@ -102,15 +105,14 @@ mod tests {
         let [a, b] = ["service/a", "service/b"].map(|name| name.parse::<Subject>().unwrap());
         let key = |component: &Subject, number| InstanceKey::named(component.name(), &format!("h:{number}"));
         let mut failures = Failures::default();
-        let failed = |key: InstanceKey| BTreeMap::from([(key, "400".to_owned())]);
-        failures.note(&a, &[key(&a, 0), key(&a, 1)], &failed(key(&a, 0)), true);
-        failures.note(&a, &[key(&a, 0), key(&a, 1)], &failed(key(&a, 0)), true);
-        failures.note(&b, &[key(&b, 0)], &failed(key(&b, 0)), true);
+        failures.note(&a, &told(&[], Some(key(&a, 0))));
+        failures.note(&a, &told(&[], Some(key(&a, 0))));
+        failures.note(&b, &told(&[], Some(key(&b, 0))));
         let later = turns(all().collect(), &failures);
         assert_eq!(order(&later), [("service/c", 1, 0), ("service/b", 1, 0), ("service/a", 2, 0)]);
         let of_a: Vec<_> = later[2].1.targets.iter().map(|target| target.key.clone()).collect();
         assert_eq!(of_a, [key(&a, 1), key(&a, 0)]);
-        failures.note(&b, &[key(&b, 0)], &BTreeMap::new(), false);
+        failures.note(&b, &told(&[key(&b, 0)], None));
         assert_eq!(order(&turns(all().collect(), &failures))[0].0, "service/b");
     }
 }

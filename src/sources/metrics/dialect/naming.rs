@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::pattern::Labels;
 use super::{DialectError, SubjectRole, wrong};
-use crate::config::shown_address;
+use crate::config::shown_word;
 use crate::sources::metrics::exposition::Label;
 
 /// What a name may be made of besides labels: who is asked.
@@ -119,9 +119,9 @@ impl Naming {
         match &self.by {
             By::Name { name, instance } => {
                 let fill = |name: &Template| name.fill(labels, asked, self.kind);
-                let whole = Subject::component(self.kind, &shown_address(&fill(name)?));
+                let whole = Subject::component(self.kind, &shown_word(&fill(name)?));
                 match instance {
-                    Some(instance) => Some(whole.instance(&shown_address(&fill(instance)?))),
+                    Some(instance) => Some(whole.instance(&shown_word(&fill(instance)?))),
                     None => Some(whole),
                 }
             }
@@ -130,7 +130,7 @@ impl Naming {
                 let (caller, callee) = (of(caller)?, of(callee)?);
                 let kind = kind.as_ref().and_then(of).and_then(|value| kinds.get(value));
                 let kind = kind.and_then(|word| Kind::from_word(word)).unwrap_or(Kind::Service);
-                let named = |kind, value| named(kind, &shown_address(value));
+                let named = |kind, value| named(kind, &shown_word(value));
                 Some(Subject::edge(&named(Kind::Service, caller), &named(kind, callee)))
             }
         }
@@ -166,10 +166,10 @@ impl PartName {
         asked: &Asked,
     ) -> Option<Cow<'p, str>> {
         match self {
-            Self::Label(names) => names.of(labels).map(shown_address),
+            Self::Label(names) => names.of(labels).map(shown_word),
             Self::Text { template, .. } => {
                 let filled = template.fill(labels, asked, asked.component.kind())?;
-                Some(Cow::Owned(shown_address(&filled).into_owned()))
+                Some(Cow::Owned(shown_word(&filled).into_owned()))
             }
         }
     }

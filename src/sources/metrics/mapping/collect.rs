@@ -1,6 +1,7 @@
 //! The numbers that one row takes from one family.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use headwater_engine::Subject;
@@ -12,6 +13,7 @@ use super::named::Named;
 use super::numbers::{Number, numbers};
 use super::page::Page;
 use super::{MOST_NAMED, MOST_PARTS, MOST_WAYS};
+use crate::config::shown_word;
 use crate::sources::metrics::dialect::{Aggregate, Asked, Dialect, Row, SubjectRole};
 use crate::sources::metrics::exposition::Label;
 
@@ -19,7 +21,8 @@ use crate::sources::metrics::exposition::Label;
 #[derive(Default)]
 pub(super) struct Collected {
     pub(super) series: Vec<Taken>,
-    /// Series that were not used: subjects and parts beyond the limits, histograms with other buckets.
+    /// Series that were not used: subjects and parts beyond the limits, histograms with other buckets, and what differs
+    /// from others only in what is not shown.
     pub(super) left_out: usize,
 }
 
@@ -40,7 +43,16 @@ pub(super) fn collect(
     asked: &Asked,
 ) -> Collected {
     let named = Named::new(page, dialect, row.role, asked);
-    let mut collector = Collector { dialect, row, asked, named, series: vec![], subjects: 0, left_out: 0 };
+    let mut collector = Collector {
+        dialect,
+        row,
+        asked,
+        named,
+        series: vec![],
+        subjects: 0,
+        left_out: 0,
+        hidden: HashMap::new(),
+    };
     for (labels, number) in numbers(page, family, dialect, row) {
         match number {
             Number::One(value) => collector.number(labels, value),
@@ -70,6 +82,8 @@ struct Collector<'d> {
     /// How many subjects the series are about.
     subjects: usize,
     left_out: usize,
+    /// What the names of series hide, by their places among `series`.
+    hidden: HashMap<usize, Vec<String>>,
 }
 
 impl Collector<'_> {
@@ -146,8 +160,17 @@ impl Collector<'_> {
         if self.row.part.is_some() && !self.row.takes_unnamed && part.is_none() {
             return None;
         }
+        let is_hiding = subject.as_ref().is_some_and(|subject| hides(subject.as_str()))
+            || part.as_deref().is_some_and(hides);
+        let hidden =
+            if is_hiding { hidden_in(labels.iter().chain(self.named.labels(labels))) } else { vec![] };
         let known = |taken: &Taken<_>| taken.subject == subject && taken.part.as_deref() == part.as_deref();
         let at = match self.series.iter().position(known) {
+            // Another one, whose numbers would be taken for those of the first.
+            Some(at) if is_hiding && self.hidden.get(&at) != Some(&hidden) => {
+                self.left_out += 1;
+                return None;
+            }
             Some(at) => at,
             None if !self.has_room(subject.as_ref()) => {
                 self.left_out += 1;
@@ -155,7 +178,11 @@ impl Collector<'_> {
             }
             None => {
                 self.series.push(Taken { subject, part: part.map(Cow::into_owned), value: None });
-                self.series.len() - 1
+                let at = self.series.len() - 1;
+                if is_hiding {
+                    self.hidden.insert(at, hidden);
+                }
+                at
             }
         };
         Some(&mut self.series[at].value)
@@ -178,4 +205,15 @@ impl Collector<'_> {
         };
         Collected { series: self.series.into_iter().filter_map(has_value).collect(), left_out: self.left_out }
     }
+}
+
+/// The values of labels of which a part is not shown.
+fn hidden_in<'l>(labels: impl Iterator<Item = &'l Label<'l>>) -> Vec<String> {
+    let is_hidden = |label: &&Label<'_>| matches!(shown_word(&label.value), Cow::Owned(_));
+    labels.filter(is_hidden).map(|label| label.value.to_string()).collect()
+}
+
+/// Whether a name has a place where something is not shown.
+fn hides(name: &str) -> bool {
+    name.contains("***")
 }

@@ -9,7 +9,7 @@ use headwater_engine::{RemoteText, Subject};
 use super::named::Named;
 use super::page::Page;
 use super::{Fate, MOST_FREE_SERIES, Mapper, Mapping};
-use crate::config::shown_address;
+use crate::config::shown_word;
 use crate::sources::metrics::dialect::{Blank, Pattern, SubjectRole};
 use crate::sources::metrics::exposition::{FamilyKind, Label, Role};
 
@@ -61,6 +61,8 @@ impl Mapper {
                 room -= 1;
             }
             if !kept.insert(candidate.id) {
+                // The same series twice, or one that differs only in what is not shown.
+                mapping.left_out += 1;
                 continue;
             }
             if let Some(Fate::Free(series)) = mapping.fates[candidate.family].last_mut() {
@@ -194,6 +196,6 @@ fn may_be_free(page: &Page<'_, '_>, family: usize, ignored: &[&Pattern]) -> Opti
 }
 
 fn joined(labels: &[Label<'_>]) -> String {
-    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_address(&label.value));
+    let one = |label: &Label<'_>| format!("{}={}", label.name, shown_word(&label.value));
     labels.iter().map(one).collect::<Vec<_>>().join(",")
 }

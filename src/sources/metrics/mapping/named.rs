@@ -47,11 +47,17 @@ impl<'d> Named<'d> {
     /// Whom a series with these labels is about; `None` is the target's own.
     pub(super) fn subject(&self, labels: &[Label<'_>]) -> Result<Option<Subject>, Nobody> {
         let Some(naming) = self.naming else { return Ok(None) };
-        let labels = match &self.by {
-            By::Itself => labels,
-            By::First(first) => first,
-            By::Joint(by) => naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels),
-        };
-        naming.subject(labels, self.asked).map(Some).ok_or(Nobody)
+        naming.subject(self.labels(labels), self.asked).map(Some).ok_or(Nobody)
+    }
+
+    /// The labels that name the subject of a series with these.
+    pub(super) fn labels<'l>(&'l self, labels: &'l [Label<'l>]) -> &'l [Label<'l>] {
+        match (&self.by, self.naming) {
+            (By::First(first), _) => first,
+            (By::Joint(by), Some(naming)) => {
+                naming.joint(labels).and_then(|joint| by.get(joint)).copied().unwrap_or(labels)
+            }
+            _ => labels,
+        }
     }
 }
