@@ -153,6 +153,22 @@ static RECORDINGS: &[(&str, &[u8])] = &[
     ("cross-slot", include_bytes!("../../assets/recordings/cross-slot.hwr")),
     ("pool-starved", include_bytes!("../../assets/recordings/pool-starved.hwr")),
     ("retry-storm", include_bytes!("../../assets/recordings/retry-storm.hwr")),
+    ("failover-storm", include_bytes!("../../assets/recordings/failover-storm.hwr")),
     ("gpu-leak", include_bytes!("../../assets/recordings/gpu-leak.hwr")),
     ("launch-stall", include_bytes!("../../assets/recordings/launch-stall.hwr")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::scenario::{SCENARIOS, Variant};
+
+    #[test]
+    fn every_demo_has_a_recording_for_machines_without_a_server() {
+        for scenario in SCENARIOS.iter().filter(|scenario| matches!(scenario.variant, Variant::Plain)) {
+            // The dump of six gigabytes is what it is about, and nobody waits for that in a recording.
+            let is_bundled = RECORDINGS.iter().any(|(name, _)| *name == scenario.name);
+            assert_eq!(is_bundled, scenario.name != "fork-stall", "{}", scenario.name);
+        }
+    }
+}

@@ -14,6 +14,8 @@ use headwater_engine::{Engine, Kind, Moment, Snapshot, Subject};
 
 const HEALTHY: &[u8] = include_bytes!("../../assets/recordings/healthy.hwr");
 const HOT_SHARD: &[u8] = include_bytes!("../../assets/recordings/hot-shard.hwr");
+const FAILOVER_STORM: &[u8] = include_bytes!("../../assets/recordings/failover-storm.hwr");
+const LAUNCH_STALL: &[u8] = include_bytes!("../../assets/recordings/launch-stall.hwr");
 const GPU_LEAK: &[u8] = include_bytes!("../../assets/recordings/gpu-leak.hwr");
 
 /// When something begins to go wrong with the sources.
@@ -48,6 +50,16 @@ pub(super) fn incident() -> State {
 /// The incident of the demo in which a GPU's memory leaks, at the end of its recording.
 pub(super) fn leak() -> State {
     State { name: "leak", snapshot: played(GPU_LEAK, |input| vec![input]) }
+}
+
+/// The incident of the demo in which a gateway takes the slow out and overloads the rest, at the end of its recording.
+pub(super) fn storm() -> State {
+    State { name: "storm", snapshot: played(FAILOVER_STORM, |input| vec![input]) }
+}
+
+/// The incident of the demo in which a host is late with launching kernels, at the end of its recording.
+pub(super) fn stall() -> State {
+    State { name: "stall", snapshot: played(LAUNCH_STALL, |input| vec![input]) }
 }
 
 /// What the engine says at the end of a recording of which each input was changed.
