@@ -20,7 +20,7 @@ fn a_demo_names_the_shard_and_the_key_and_leaves_the_terminal_as_it_was() {
     for size in SIZES {
         let home = TempDir::new().expect("a temporary folder can be made");
         let mut terminal = demo(&home, *size);
-        terminal.until_shown("press 3 for the shards, 0 to be led, ? for help, q to leave");
+        terminal.until_shown("press enter to look closer, 0 to be led, ? for help, q to leave");
         terminal.until_shown("demo 'hot-shard'");
         terminal.until_shown("GUILTY   redis/features#");
         terminal.until_shown("by shard-bandwidth");

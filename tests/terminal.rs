@@ -152,7 +152,7 @@ fn the_screen_is_steered_by_keys() {
     let desk = Desk::new();
     for size in SIZES {
         let mut terminal = desk.with_verdict(*size);
-        terminal.until_shown("press 3 for the shards");
+        terminal.until_shown("press enter to look closer");
         act(&mut terminal, Action::Help);
         terminal.until_shown("Help: Overview");
         act(&mut terminal, Action::Back);
