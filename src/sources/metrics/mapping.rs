@@ -123,7 +123,7 @@ impl Fate {
 pub struct RowAt {
     /// The place in [`Dialects::list`].
     pub dialect: usize,
-    /// The place in [`Dialect::rows`].
+    /// The place in [`Dialect::rows`](super::dialect::Dialect::rows).
     pub row: usize,
 }
 
