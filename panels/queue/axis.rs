@@ -5,11 +5,12 @@ use std::time::Duration;
 use headwater_engine::metric::{
     Bad, GPU_UTILIZATION, QUEUE_REJECTED, QUEUE_RUNNING, QUEUE_WAITING, REQUESTS, Unit,
 };
+use headwater_engine::queues::wait_s;
 use headwater_engine::store::Trace;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::row::{LEAST_DONE, Line, served_by};
+use super::row::{Line, served_by};
 use crate::curves::{self, Cells, Curve};
 use crate::panel::View;
 
@@ -35,7 +36,7 @@ pub(super) fn draw(row: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer)
     let wait = waiting.clone().zip(done).map(|(waiting, done)| {
         let refused = refused.into_iter().map(|refused| refused.unwrap_or(0.0)).chain(std::iter::repeat(0.0));
         let each = waiting.into_iter().zip(done).zip(refused);
-        each.map(|((waiting, done), refused)| Some(waiting? / (done? - refused).max(LEAST_DONE))).collect()
+        each.map(|((waiting, done), refused)| Some(wait_s(waiting?, done? - refused))).collect()
     });
     let gpu = snapshot.busiest_accelerator(&row.subject);
     let gpu = gpu.and_then(|(gpu, _)| worst(snapshot.history.trace(&gpu, GPU_UTILIZATION, None)));

@@ -5,15 +5,13 @@ use headwater_engine::metric::{
     QUEUE_WAITING_WHY, REQUESTS, Unit,
 };
 use headwater_engine::quantity::show;
+use headwater_engine::queues::wait_s;
 use headwater_engine::report::Verdict;
 use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use crate::elsewhere::first_suspect;
 use crate::table::Row;
-
-/// Requests a second below which a wait would be longer than anybody measured.
-pub(super) const LEAST_DONE: f64 = 0.1;
 
 /// One row.
 pub(super) struct Line {
@@ -107,9 +105,7 @@ fn line(snapshot: &Snapshot, queue: &Subject) -> Line {
         elsewhere: first_suspect(snapshot, queue),
         waiting,
         // Who was refused at the door never stood in the queue.
-        wait_s: waiting
-            .zip(done)
-            .map(|(waiting, done)| waiting / (done - refused.unwrap_or(0.0)).max(LEAST_DONE)),
+        wait_s: waiting.zip(done).map(|(waiting, done)| wait_s(waiting, done - refused.unwrap_or(0.0))),
         done,
         running,
         batch,

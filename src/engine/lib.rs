@@ -23,7 +23,7 @@ pub mod measured;
 pub mod metric;
 pub mod peers;
 pub mod quantity;
-mod queues;
+pub mod queues;
 pub mod ranking;
 pub mod reach;
 pub mod reading;

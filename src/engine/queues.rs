@@ -12,6 +12,15 @@ use crate::subject::{Kind, Subject};
 /// The span over which the size of batches is averaged.
 pub(crate) const BATCH_SPAN: Duration = Duration::from_secs(10);
 
+/// A rate of completion below which a wait would be told as longer than anybody measured, requests a second.
+const LEAST_DONE: f64 = 0.1;
+
+/// How long a new request will wait, seconds: waiting requests over the rate a second at which requests leave the queue
+/// (Little's law).
+pub fn wait_s(waiting: f64, served: f64) -> f64 {
+    waiting / served.max(LEAST_DONE)
+}
+
 /// The accelerators behind a queue: those that it or its service is known to call, and the one of its name. A GPU of a
 /// machine, `gpu/HOST:INDEX`, is one where the queue or its service is known to call it.
 pub(crate) fn accelerators(graph: &Graph, queue: &Subject) -> BTreeSet<Subject> {

@@ -9,7 +9,7 @@ use crate::metric::{
     Unit,
 };
 use crate::quantity::{show, times};
-use crate::queues::{self, BATCH_SPAN};
+use crate::queues::{self, BATCH_SPAN, wait_s};
 use crate::report::Evidence;
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -17,9 +17,6 @@ use crate::subject::{Kind, Subject};
 
 /// How much longer one instance's wait must be than that of all together to be told instead of it.
 const APART: f64 = 1.5;
-
-/// A rate of completion below which a wait would be told as longer than anybody measured, requests a second.
-const LEAST_DONE: f64 = 0.1;
 
 /// Where fewer than so many ended in three intervals, the rate of completion is in part that of a longer span: none of
 /// them says nothing of long requests, and all of them as much as three intervals can.
@@ -77,7 +74,7 @@ impl Wait {
             return Err(format!("no completion rate: {}", scene.missing(&service)));
         };
         let of = |waiting: Seen, (done, ends_seldom): (Seen, bool), whose: &Subject| Self {
-            seconds: waiting.value / done.value.max(LEAST_DONE),
+            seconds: wait_s(waiting.value, done.value),
             waiting,
             done,
             ends_seldom,
