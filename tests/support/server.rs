@@ -110,9 +110,17 @@ impl Server {
         self.try_run(words).unwrap_or_else(|error| panic!("{words:?} on {}: {error}", self.address()))
     }
 
-    /// One field of its INFO, empty when it has none of that name.
+    /// One field of its INFO, empty when it has none of that name. Asked again when the connection is cut: a Sentinel
+    /// that gives a node another role ends all of its clients (`CLIENT KILL TYPE normal`).
+    ///
+    /// # Panics
+    /// When it is not told.
     pub fn info(&self, field: &str) -> String {
-        let text: String = self.run(&["INFO", "everything"]);
+        const WORDS: &[&str] = &["INFO", "everything"];
+        let text: String = match self.try_run(WORDS) {
+            Err(error) if error.is_connection_dropped() => self.run(WORDS),
+            told => told.unwrap_or_else(|error| panic!("{WORDS:?} on {}: {error}", self.address())),
+        };
         let prefix = format!("{field}:");
         text.lines().find_map(|line| line.strip_prefix(&prefix)).unwrap_or_default().trim().to_owned()
     }
