@@ -11,20 +11,23 @@ const KEY: &str = "k3y-of-the-api";
 #[test]
 fn own_headers_go_with_every_request_and_what_is_secret_of_them_shows_nowhere() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-    let notes = Arc::clone(&asked);
+    let note = {
+        let asked = Arc::clone(&asked);
+        move |head: &str| asked.lock().expect("nobody panics with it").push(head.to_ascii_lowercase())
+    };
+    let page = || answer("200 OK", "text/plain", "queue_depth 3\n");
+    let noted = note.clone();
+    let found = Server::by_head(move |head| {
+        noted(head);
+        page()
+    });
+    let list = format!(r#"[{{"targets":["{}"],"labels":{{"__metrics_path__":"/found"}}}}]"#, found.address);
     let server = Server::by_head(move |head| {
-        notes.lock().expect("nobody panics with it").push(head.to_ascii_lowercase());
-        let host = head.lines().find_map(|line| {
-            Some(line.split_once(": ")?.1).filter(|_| line.to_ascii_lowercase().starts_with("host:"))
-        });
+        note(head);
         match head.split(' ').nth(1).unwrap_or_default() {
-            "/list" => {
-                let host = host.expect("it says whom it asks");
-                let list = format!(r#"[{{"targets":["{host}"],"labels":{{"__metrics_path__":"/found"}}}}]"#);
-                answer("200 OK", "application/json", &list)
-            }
+            "/list" => answer("200 OK", "application/json", &list),
             "/repeats" => answer("403 Forbidden", "text/plain", &format!("no {KEY} here")),
-            _ => answer("200 OK", "text/plain", "queue_depth 3\n"),
+            _ => page(),
         }
     });
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -62,7 +65,7 @@ fn own_headers_go_with_every_request_and_what_is_secret_of_them_shows_nowhere() 
         let path = head.split([' ', '?']).nth(1).unwrap_or_default();
         paths.insert(if path.starts_with("/prom/") { "/prom" } else { path });
     }
-    for path in ["/list", "/metrics", "/prom", "/ready", "/repeats"] {
+    for path in ["/found", "/list", "/metrics", "/prom", "/ready", "/repeats"] {
         assert!(paths.contains(path), "{path} is not among {paths:?}");
     }
 }
