@@ -1,6 +1,6 @@
 //! Any bytes as what tells of changes: a line of JSON, a JSON document, the log of git.
 //!
-//! `cargo +nightly fuzz run changes fuzz/corpus/changes fuzz/seeds/changes`
+//! `scripts/fuzz 300 changes`
 #![no_main]
 
 use headwater::sources::changes::decode::read_everything;

@@ -1,6 +1,6 @@
 //! Any bytes as a metrics page: decoded in both formats, mapped, explained.
 //!
-//! `cargo +nightly fuzz run exposition fuzz/corpus/exposition fuzz/seeds/exposition`
+//! `scripts/fuzz 300 exposition`
 #![no_main]
 
 use headwater::sources::metrics::dialect::Dialects;

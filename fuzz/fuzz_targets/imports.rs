@@ -1,6 +1,6 @@
 //! Any bytes as an import of who calls whom, in every format.
 //!
-//! `cargo +nightly fuzz run imports fuzz/corpus/imports fuzz/seeds/imports`
+//! `scripts/fuzz 300 imports`
 #![no_main]
 
 use headwater::imports::{FORMATS, Import, MOST_CALLS};

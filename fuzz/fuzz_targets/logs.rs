@@ -1,6 +1,6 @@
 //! Any bytes as lines of an access log: JSON, nginx and Envoy, read and counted.
 //!
-//! `cargo +nightly fuzz run logs fuzz/corpus/logs fuzz/seeds/logs`
+//! `scripts/fuzz 300 logs`
 #![no_main]
 
 use headwater::sources::logs::line::read_everything;

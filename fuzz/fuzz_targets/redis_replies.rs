@@ -1,6 +1,6 @@
 //! Any bytes as replies of a Redis server: on the wire for every reader, and as the text of INFO and CLUSTER NODES.
 //!
-//! `cargo +nightly fuzz run redis_replies fuzz/corpus/redis_replies fuzz/seeds/redis_replies`
+//! `scripts/fuzz 300 redis_replies`
 #![no_main]
 
 use headwater::sources::redis::read_everything;

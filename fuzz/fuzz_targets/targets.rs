@@ -1,6 +1,6 @@
 //! Any bytes as a list of targets, in JSON and in YAML, and as an answer of DNS.
 //!
-//! `cargo +nightly fuzz run targets fuzz/corpus/targets fuzz/seeds/targets`
+//! `scripts/fuzz 300 targets`
 #![no_main]
 
 use headwater::sources::discovery::read_everything;

@@ -1,6 +1,6 @@
 //! Any bytes as the stream of a completion, in pieces of a length that the first byte tells.
 //!
-//! `cargo +nightly fuzz run tokens fuzz/corpus/tokens fuzz/seeds/tokens`
+//! `scripts/fuzz 300 tokens`
 #![no_main]
 
 use headwater::sources::probe::read_stream;
