@@ -41,6 +41,9 @@ const LONGEST_LOAD: Duration = Duration::from_secs(900);
 /// A time to full beyond this is none that a trend of half an hour tells.
 const FORESEEN_S: f64 = 86_400.0;
 
+/// Memory that is full for so long without a failure that anybody saw does harm to nobody: some take all that there is.
+const HARMLESS: Duration = Duration::from_secs(120);
+
 /// One scale on which growth is looked for.
 struct Scale {
     span: Duration,
@@ -76,6 +79,13 @@ pub struct Growth {
     pub full_since: Option<Moment>,
 }
 
+impl Growth {
+    /// Whether it has been full for so long that only failures make it worth anything.
+    pub fn has_settled(&self, now: Moment) -> bool {
+        self.full_since.is_some_and(|since| now.since(since) > HARMLESS)
+    }
+}
+
 /// How the memory of a GPU goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Course {
@@ -97,8 +107,11 @@ pub fn of(history: &History, gpu: &Subject, at: Moment, fresh_from: Moment) -> O
     newest(GPU_MEMORY).filter(|_| max > 0.0).map(|used| (used, max))
 }
 
-/// How memory in use went on until a moment, of so many bytes in all.
+/// How memory in use went on until a moment, of so many bytes in all. Of what is full it is how it came to be so: that does not
+/// fade while it stays full, as far as the points reach back.
 pub fn course(used: &Trace, max: f64, until: Moment) -> Course {
+    let full_since = full_since(used, max, until);
+    let until = full_since.unwrap_or(until);
     let mut seen_any = false;
     let mut grows: Option<Growth> = None;
     for scale in SCALES {
@@ -111,8 +124,7 @@ pub fn course(used: &Trace, max: f64, until: Moment) -> Course {
             let bins = used.fine_bins().filter(|bin| bin.start >= looked_from && bin.start <= until);
             bins.map(|bin| Seen { at: bin.start, value: f64::from(bin.mean) }).collect()
         };
-        let (points, full_since) = until_full(&points, max);
-        let points = since_restart(points);
+        let points = since_restart(&points);
         let points = &points[points.partition_point(|seen| seen.at < from)..];
         let is_enough = |points: &[Seen]| {
             let ends = points.first().zip(points.last());
@@ -151,14 +163,20 @@ fn growth(trend: &Trend, max: f64, full_since: Option<Moment>) -> Growth {
     }
 }
 
-/// The points before the memory was full, and since when it is; all of them while it is not.
-fn until_full(points: &[Seen], max: f64) -> (&[Seen], Option<Moment>) {
-    let before = points.iter().rev().take_while(|seen| seen.value >= max * FULL).count();
-    let place = points.len() - before;
-    match points.get(place) {
-        Some(first) if place > 0 => (&points[..=place], Some(first.at)),
-        _ => (points, None),
+/// Since when the memory is full without a pause; `None` while it is not, and where nobody saw it otherwise.
+fn full_since(used: &Trace, max: f64, until: Moment) -> Option<Moment> {
+    let points = used.newest_first().skip_while(|seen| seen.at > until).map(|seen| (seen.at, seen.value));
+    // Bins reach further back than points.
+    let oldest = used.oldest()?.at;
+    let bins = used.fine_bins().rev().filter(|bin| bin.start < oldest.min(until));
+    let mut first = None;
+    for (at, least) in points.chain(bins.map(|bin| (bin.start, f64::from(bin.min)))) {
+        if least < max * FULL {
+            return first;
+        }
+        first = Some(at);
     }
+    None
 }
 
 /// The points since the last restart has settled.
@@ -278,5 +296,22 @@ mod tests {
         assert_eq!((grown.full_in_s, grown.full_since.is_some()), (None, true));
         assert!((grown.per_second / 80e6 - 1.0).abs() < 0.1, "{grown:?}");
         assert_eq!(said(|_| 16.278e9, 120), Course::Flat);
+    }
+
+    #[test]
+    fn what_is_full_is_told_by_how_it_became_so_for_as_long_as_it_stays_full() {
+        let leak = |second: f64| (12.1e9 + 80e6 * second).min(16.278e9);
+        for seconds in [80, 170, 600, 1_700] {
+            let grown = growth_of(said(leak, seconds));
+            // 98 % of it is reached after 48.2 s.
+            assert_eq!(grown.full_since, Some(Moment(49_000)), "after {seconds} s: {grown:?}");
+            assert!((grown.per_second / 80e6 - 1.0).abs() < 0.1, "after {seconds} s: {grown:?}");
+            assert_eq!(grown.has_settled(Moment(seconds * 1_000)), seconds > 169, "after {seconds} s");
+        }
+        // Memory that was given back is full no longer.
+        assert_eq!(said(|second| if second < 300.0 { leak(second) } else { 9e9 }, 420), Course::Flat);
+        // A slow one is remembered by its bins, for longer than there are points.
+        let slow = growth_of(said(|second| (15e9 + 1e6 * second).min(16.278e9), 4_000));
+        assert!((slow.per_second / 1e6 - 1.0).abs() < 0.1, "{slow:?}");
     }
 }

@@ -176,11 +176,11 @@ fn judge_memory(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>, limits: &Limi
         return Judgement::Clear(words);
     }
     match used.course(scene) {
-        Course::Grows(growth) if !may_load(scene, used.part, &growth) => {
+        Course::Grows(growth) if !growth.has_settled(scene.now) && !may_load(scene, used.part, &growth) => {
             grew_full(scene, used, &growth, limits)
         }
         _ if tells_failures(scene, gpu) => {
-            Judgement::Clear(format!("{words} and flat, and no allocation fails: taken at the start"))
+            Judgement::Clear(format!("{words} and flat, and no allocation fails"))
         }
         Course::Flat | Course::Grows(_) => {
             Judgement::Unknown(format!("{words} and flat; nothing tells whether allocations fail"))
@@ -226,7 +226,7 @@ fn grew_full(scene: &Scene<'_>, used: &Used<'_>, growth: &Growth, limits: &Limit
 }
 
 /// Whether anything tells of allocations on a GPU, so that their silence means something.
-fn tells_failures(scene: &Scene<'_>, gpu: &Subject) -> bool {
+pub(super) fn tells_failures(scene: &Scene<'_>, gpu: &Subject) -> bool {
     parts(scene, gpu).into_iter().any(|part| scene.latest(part, GPU_ALLOCATION_FAILURES).is_some())
 }
 

@@ -1,12 +1,13 @@
 //! Something keeps a little of a GPU's memory with every request.
 
-use super::gpu_memory_full::{Used, failures, gravest, memories};
+use super::gpu_memory_full::{Used, failures, gravest, memories, tells_failures};
 use super::gpus::{asked, at, may_load};
+use super::rising::Rise;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches, gpu_memory_full};
 use crate::gpu_memory::{Course, Growth};
 use crate::metric::Unit;
 use crate::quantity::{foreseen, show};
-use crate::report::{Confidence, Role};
+use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
@@ -18,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
           minute, of two minutes or of half an hour; what came before a restart does not count, and neither do the \
           first 30 s after one. It must have stood still for two minutes before, or requests were served on this GPU meanwhile, or it \
           grows for a quarter of an hour: else it may be a server that loads. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
-          before all of it is used, so until then it is a suspect, with the time that is left; grown until it is full it is worth the middle, and \
+          before all of it is used, so until then it is a suspect, with the time that is left; grown until it is full it is worth the middle for two minutes, and \
           once allocations fail in a memory that is nine tenths full, it convicts. Each memory is judged by itself. Memory that was flat from the first look on is none: a server takes what \
           it needs when it starts. Where requests rose as well, more at once may need more.",
     next: "go back to the build before, and until then restart the service on this GPU one instance at a time: a restart \
@@ -81,6 +82,15 @@ fn leaks(
     growth: &Growth,
     limits: &Limits<'_>,
 ) -> Judgement {
+    let failures = failing(scene, gpu, used);
+    if failures.is_none() && growth.has_settled(scene.now) {
+        let words = used.words();
+        return if tells_failures(scene, gpu) {
+            Judgement::Clear(format!("{words}, and no allocation fails"))
+        } else {
+            Judgement::Unknown(format!("{words}; nothing tells whether allocations fail"))
+        };
+    }
     // While it grew, and not now: when it is full, those who are refused come again.
     let rate = asked(scene, gpu, used.part, (growth.slope_from, growth.to.at));
     let rate = rate.filter(|rate| *rate > 0.0);
@@ -110,9 +120,6 @@ fn leaks(
             named_evidence("time to full".to_owned(), Unit::Seconds, seen(seconds), None, None)
         }),
     );
-    // One that asked for too much while there was room has nothing to do with it.
-    let failures =
-        failures(scene, gpu, Some(used)).filter(|_| used.share() >= of_full(scene, gpu, "failing"));
     let fails = failures.as_ref().map_or(String::new(), |(words, ..)| format!("; {words}"));
     numbers.extend(failures.as_ref().map(|(_, _, number)| number.clone()));
     let breach = Breach::new(
@@ -146,6 +153,12 @@ fn leaks(
         Some(since) => breach.dated(since).judged(),
         None => breach.judged(),
     }
+}
+
+/// Allocations that failed lately for want of memory: one that asked for too much while there was room has nothing to do
+/// with it.
+fn failing(scene: &Scene<'_>, gpu: &Subject, used: &Used<'_>) -> Option<(String, Rise, Evidence)> {
+    failures(scene, gpu, Some(used)).filter(|_| used.share() >= of_full(scene, gpu, "failing"))
 }
 
 /// A limit of the rule about full memory.

@@ -180,6 +180,9 @@ fn suspect(
     if in_reach && was_borne {
         sentence.push_str("; but it was so while callers did not suffer");
     }
+    // What it began on the same subject is a part of it.
+    let goes_on =
+        absorbed.iter().any(|other| finding.subject.contains(&other.subject) && other.until().is_none());
     let unseen_since = finding.unseen_since();
     sentence
         .extend(unseen_since.map(|at| format!("; since {} nothing tells whether it goes on", at.clock())));
@@ -190,7 +193,7 @@ fn suspect(
         confidence,
         verdict: if convicts { Verdict::Guilty } else { Verdict::Suspect },
         since: finding.since,
-        until: finding.until().filter(|_| unseen_since.is_none()),
+        until: finding.until().filter(|_| unseen_since.is_none() && !goes_on),
         unseen_since,
         sentence,
         rivals: breach.rivals.clone(),
