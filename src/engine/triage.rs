@@ -5,6 +5,7 @@ mod chain;
 mod cost;
 mod loops;
 mod nearness;
+mod next_step;
 mod searches;
 mod shape;
 mod suspects;
@@ -15,13 +16,12 @@ use std::collections::BTreeSet;
 
 use crate::reach::{is_local, is_target};
 use crate::report::{Conclusion, Report, SCHEMA, Suspect, Unjudged, Verdict};
-use crate::rules::{BIG_KEY, BIG_KEY_TROUBLES, Nature, by_id};
+use crate::rules::{BIG_KEY_TROUBLES, Nature};
 use crate::scene::Scene;
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
-use crate::{tellers, wording};
+use crate::tellers;
 pub use searches::searches_wanted;
-use symptom::Suffering;
 
 /// Evaluations from which on a clear answer means something.
 const LEAST_EVALUATIONS: u32 = 3;
@@ -54,7 +54,7 @@ pub fn report(scene: &Scene<'_>) -> Report {
         chain: chain::of(scene, explained, &suspects),
         next_step: loops::next_step(&loops)
             .filter(|_| scene.silent_since.is_none())
-            .unwrap_or_else(|| next_step(scene, conclusion, explained, &suspects, &unknown)),
+            .unwrap_or_else(|| next_step::of(scene, conclusion, explained, &suspects, &unknown)),
         loops,
         history: scene.world.histories().spans(scene.now),
         cost: cost::of(scene),
@@ -179,112 +179,4 @@ fn unknown(scene: &Scene<'_>, verdicts: &[crate::report::SubjectVerdict]) -> Vec
         }
     }
     unknown
-}
-
-fn next_step(
-    scene: &Scene<'_>,
-    conclusion: Conclusion,
-    suffering: Option<&Suffering>,
-    suspects: &[Suspect],
-    unknown: &[Unjudged],
-) -> String {
-    let blind_spot = blind_spot(scene, suffering, unknown);
-    let has_source = |row: &&Unjudged| {
-        row.subject.kind().names_a_source()
-            || scene.settings.component(&row.subject).is_some_and(|declared| declared.has_source)
-    };
-    let suffering = suffering.is_some();
-    let first = suspects.first();
-    let advice = match conclusion {
-        Conclusion::Guilty => first.and_then(advice_there),
-        _ => first.and_then(advice),
-    };
-    let advice = advice.as_deref();
-    if let Some(since) = scene.silent_since {
-        let before = match (conclusion, advice) {
-            (Conclusion::Guilty, Some(advice)) => format!("; what was known before says: {advice}"),
-            _ => String::new(),
-        };
-        return format!(
-            "{}: look at this machine's own network first, and run 'headwater doctor'{before}",
-            wording::silence(since)
-        );
-    }
-    match (conclusion, first, advice) {
-        (Conclusion::NoTarget, ..) => {
-            "no target answered: run 'headwater doctor' to see what is in the way".to_owned()
-        }
-        (Conclusion::Guilty, _, Some(advice)) => advice.to_owned(),
-        (_, Some(suspect), Some(advice)) if suffering => {
-            format!("look at {} first: {advice}", suspect.subject)
-        }
-        (_, Some(suspect), _) if !sees_symptoms(scene) && has_symptom_source(scene) => format!(
-            "{} is abnormal; nobody can say whether it hurts anyone until the source that shows what callers see \
-             gives data again",
-            suspect.subject
-        ),
-        (_, Some(suspect), _) if !sees_symptoms(scene) => format!(
-            "{} is abnormal, not proven to be the cause of anything you see: add a source for the service that \
-             suffers",
-            suspect.subject
-        ),
-        (Conclusion::Blind, Some(suspect), Some(advice)) => {
-            format!("nobody is seen to suffer; look at {}: {advice}", suspect.subject)
-        }
-        (_, Some(suspect), _) => format!("nobody suffers; keep an eye on {}", suspect.subject),
-        (_, None, _) if suffering => match blind_spot {
-            Some(row) => format!(
-                "nothing seen explains it; look where Headwater is blind: {} ({})",
-                row.subject, row.missing
-            ),
-            None => {
-                "nothing seen explains it: look at what no source covers, and at recent changes".to_owned()
-            }
-        },
-        (Conclusion::Blind, None, _) if scene.evaluations < LEAST_EVALUATIONS => {
-            "look longer: the rules need three evaluations in a row, so at least three seconds".to_owned()
-        }
-        // What has no source is unknown for ever, and blinds nobody.
-        (Conclusion::Blind, None, _) => {
-            match unknown.iter().find(|row| has_source(row)).or(unknown.first()) {
-                Some(row) => format!("no verdict without data on {}: {}", row.subject, row.missing),
-                None => "no verdict: a configured source gives no data".to_owned(),
-            }
-        }
-        _ => "nothing to do".to_owned(),
-    }
-}
-
-/// What cannot be seen and matters most: where the slow requests spend their time, else the first that is unknown.
-fn blind_spot<'u>(
-    scene: &Scene<'_>,
-    suffering: Option<&Suffering>,
-    unknown: &'u [Unjudged],
-) -> Option<&'u Unjudged> {
-    let stages = suffering.iter().flat_map(|suffering| &suffering.stages);
-    let mut spent_in = stages.filter_map(|stage| stage.spent_in.as_ref()).filter_map(|spent_in| {
-        let below = scene.graph.below(spent_in);
-        let within = |row: &&Unjudged| below.contains_key(&row.subject.component_of());
-        // A part says more than its whole.
-        unknown.iter().filter(within).max_by_key(|row| !row.subject.is_component())
-    });
-    spent_in.next().or(unknown.first())
-}
-
-/// What to do about a suspect, and at which node, because most advice is about one and names none.
-fn advice_there(suspect: &Suspect) -> Option<String> {
-    let advice = advice(suspect)?;
-    Some(match suspect.subject.address() {
-        Some(address) => format!("{address}: {advice}"),
-        None => advice,
-    })
-}
-
-/// What to do about a suspect: where it explains a big key, the key is the handle, and its rule says how to take it.
-fn advice(suspect: &Suspect) -> Option<String> {
-    let explained = suspect.explains.iter().find(|rule| rule.as_str() == BIG_KEY);
-    match (explained.and_then(|rule| by_id(rule)), suspect.keys.first()) {
-        (Some(rule), Some(key)) => Some(format!("{}: {}", key.key, rule.next)),
-        _ => by_id(&suspect.rule).map(|rule| rule.next.to_owned()),
-    }
 }

@@ -34,6 +34,8 @@ pub struct Breach {
     /// Components below its subject that would have room but for the load that it makes there: what the rule absorbs
     /// is its doing on them as well.
     pub floods: Vec<Subject>,
+    /// When it will hurt if it goes on so, where that is foreseen.
+    pub hurts_from: Option<Moment>,
     /// What it is once it is over, where its sentence speaks of the present or of what was still to come. A later
     /// breach of the same run that has none, because less of it is seen by then, leaves what was said.
     pub over: Option<Over>,
@@ -64,6 +66,7 @@ impl Breach {
             before: false,
             elsewhere: false,
             floods: vec![],
+            hurts_from: None,
             over: None,
         }
     }
@@ -98,6 +101,12 @@ impl Breach {
     /// The same breach, whose load is what these components below its subject suffer from.
     pub fn flooding(mut self, components: Vec<Subject>) -> Self {
         self.floods = components;
+        self
+    }
+
+    /// The same breach, foreseen to hurt from this moment on.
+    pub fn hurting_from(mut self, at: Option<Moment>) -> Self {
+        self.hurts_from = at;
         self
     }
 

@@ -102,6 +102,7 @@ fn judge(scene: &Scene<'_>, shard: &Subject, limits: &Limits<'_>) -> Judgement {
     )
     .certain()
     .at_most(Confidence::Low)
+    .hurting_from(Some(at))
     .over(at, format!("{shown} of the keys that expire{about} were forecast to do so at {} UTC", at.clock()))
     .judged()
 }

@@ -1,5 +1,7 @@
 //! Something keeps a little of a GPU's memory with every request.
 
+use std::time::Duration;
+
 use super::gpu_memory_full::{Used, failures, gravest, memories, tells_failures};
 use super::gpus::{asked, at, may_load};
 use super::rising::Rise;
@@ -144,10 +146,11 @@ fn leaks(
     // It hurts from when there is none left, and not from when it began to go.
     let failing = failures.as_ref().and_then(|(_, rise, _)| rise.began);
     let hurts_since = [growth.full_since, failing].into_iter().flatten().min();
+    let full_at = growth.full_in_s.map(|seconds| growth.to.at + Duration::from_secs_f64(seconds));
     let breach = match (&failures, growth.full_since) {
         (Some(_), _) => breach,
         (None, Some(_)) => breach.at_most(Confidence::Medium),
-        (None, None) => breach.at_most(Confidence::Low),
+        (None, None) => breach.at_most(Confidence::Low).hurting_from(full_at),
     };
     match hurts_since {
         Some(since) => breach.dated(since).judged(),

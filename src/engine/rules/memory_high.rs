@@ -116,8 +116,9 @@ fn nearly_full(
 ) -> Judgement {
     let max = scene.latest(node, REDIS_MEMORY_MAX).map_or(0.0, |seen| seen.value);
     let word = if used.value >= limits.of("nearly_full") { "nearly full: " } else { "" };
-    let full_in = time_to_full(scene, node, max)
-        .map_or(String::new(), |seconds| format!("; full in {} as it grows now", foreseen(seconds)));
+    let seconds = time_to_full(scene, node, max);
+    let full_in =
+        seconds.map_or(String::new(), |seconds| format!("; full in {} as it grows now", foreseen(seconds)));
     Breach::new(
         format!(
             "{word}{} of {} is used at {}{full_in}; then writes fail with OOM, which none does yet",
@@ -130,6 +131,7 @@ fn nearly_full(
         of_memory(scene, node, limits),
     )
     .at_most(Confidence::Low)
+    .hurting_from(seconds.map(|seconds| scene.now + Duration::from_secs_f64(seconds)))
     .judged()
 }
 

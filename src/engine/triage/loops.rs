@@ -1,6 +1,7 @@
 //! Loops that keep a failure going: which findings make one, and where it is cheapest to break.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::findings::Finding;
 use crate::report::{Confidence, FeedbackLoop, LoopPart, Role, Suspect};
@@ -41,15 +42,27 @@ static LOOPS: &[LoopRow] = &[
     },
 ];
 
+/// A part that ended so lately may come again at once: where to break a loop must not change from look to look.
+const FLICKERS: Duration = Duration::from_secs(30);
+
 /// The loops that are seen, of each turn the first row of which every part is there.
 pub(super) fn seen(scene: &Scene<'_>, suspects: &[Suspect]) -> Vec<FeedbackLoop> {
     let mut loops: Vec<FeedbackLoop> = vec![];
     for row in LOOPS {
         let Some((turn, others)) = row.parts.split_last() else { continue };
-        for turn in going_on(scene, turn) {
+        for turn in going_on(scene, turn, Duration::ZERO) {
             let is_part = |part: &LoopPart| part.subject == turn.subject && part.rule == turn.rule.id;
-            if !loops.iter().flat_map(|known| &known.parts).any(is_part) {
-                loops.extend(of_turn(scene, row, turn, others, suspects));
+            if loops.iter().flat_map(|known| &known.parts).any(is_part) {
+                continue;
+            }
+            let Some(seen) = of_turn(scene, row, turn, others, suspects) else { continue };
+            // Two that turn at different callers and break at one place are one to whoever has to break it.
+            let is_same = |known: &&mut FeedbackLoop| {
+                (&known.name, &known.break_at, &known.trigger) == (&seen.name, &seen.break_at, &seen.trigger)
+            };
+            match loops.iter_mut().find(is_same) {
+                Some(known) => known.parts.extend(seen.parts.into_iter().next_back()),
+                None => loops.push(seen),
             }
         }
     }
@@ -76,7 +89,8 @@ fn of_turn(
 ) -> Option<FeedbackLoop> {
     let around = Around::of(scene, &turn.subject);
     let worst = |rules: &&[&str]| {
-        let linked = going_on(scene, rules).into_iter().find(|finding| around.contains(&finding.subject));
+        let linked =
+            going_on(scene, rules, FLICKERS).into_iter().find(|finding| around.contains(&finding.subject));
         linked.map(part)
     };
     let mut parts: Vec<LoopPart> = others.iter().map(worst).collect::<Option<_>>()?;
@@ -119,11 +133,13 @@ impl Around {
     }
 }
 
-/// The findings of these rules that go on, the worst first.
-fn going_on<'a>(scene: &'a Scene<'_>, rules: &[&str]) -> Vec<&'a Finding> {
+/// The findings of these rules that go on, or did so this long ago, the worst first.
+fn going_on<'a>(scene: &'a Scene<'_>, rules: &[&str], lately: Duration) -> Vec<&'a Finding> {
     let severity = |finding: &Finding| finding.breach.as_ref().map_or(0.0, |breach| breach.severity);
     let goes_on = |finding: &&Finding| {
-        rules.contains(&finding.rule.id) && finding.counts() && finding.until().is_none()
+        rules.contains(&finding.rule.id)
+            && finding.counts()
+            && finding.until().is_none_or(|until| until + lately > scene.now)
     };
     let mut all: Vec<&Finding> = scene.findings.iter().filter(goes_on).collect();
     all.sort_by(|one, other| severity(other).total_cmp(&severity(one)));
