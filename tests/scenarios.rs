@@ -35,6 +35,7 @@ rules! {
     error_shift "error-shift"
     slo_burn "slo-burn"
     probe_failing "probe-failing"
+    no_progress "no-progress"
     business_symptom "business-symptom"
     slots_uncovered "slots-uncovered"
     topology_split "topology-split"

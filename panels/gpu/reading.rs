@@ -3,7 +3,7 @@
 //! Utilisation alone says that some kernel ran. Beside how long the host takes to start one, and beside what memory does,
 //! it tells who waits for whom.
 
-use headwater_engine::gpu_memory::{Course, FULL};
+use headwater_engine::gpu_memory::{Course, FULL, NEARLY_FULL};
 use headwater_engine::launches::UsualLaunch;
 use headwater_engine::metric::{GPU_LAUNCH, Unit};
 use headwater_engine::quantity::{foreseen, show};
@@ -201,7 +201,7 @@ impl Reading {
         };
         let memory = match share {
             None => Memory::Unseen,
-            Some(share) if share >= FULL && fails => Memory::Fails,
+            Some(share) if share >= NEARLY_FULL && fails => Memory::Fails,
             Some(share) if share >= FULL => Memory::Full,
             Some(_) if leaks => Memory::Grows,
             Some(_) => Memory::Steady,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::ending::Quiet;
-use crate::report::Since;
+use crate::report::{Confidence, Since};
 use crate::rules::{Breach, Judgement, Nature, RULES, Rule};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
@@ -157,7 +157,7 @@ impl Findings {
         let symptoms = || self.iter().filter(|finding| sees_callers(finding.rule));
         let is_seen =
             symptoms().next().is_none() || symptoms().any(|finding| matches!(finding.state, State::Clear(_)));
-        is_seen && !self.iter().any(|finding| finding.counts() || finding.state == State::Pending)
+        is_seen && !self.iter().any(Finding::disturbs)
     }
 
     /// The live state of one rule on each of its subjects, for screens.
@@ -180,6 +180,16 @@ impl Finding {
     /// What was found, or nothing.
     pub fn sentence(&self) -> String {
         self.breach.as_ref().map(|breach| breach.sentence.clone()).unwrap_or_default()
+    }
+
+    /// Whether it may be a part of an incident. What is worth a suspicion at most and was so when anybody first looked, or is so
+    /// for some every day, is the life of its subject, and no reason to learn nothing of what callers see.
+    fn disturbs(&self) -> bool {
+        let is_usual = self.rule.nature != Nature::Symptom
+            && self.breach.as_ref().is_some_and(|breach| {
+                breach.at_most == Confidence::Low && (breach.habitual || self.since.before)
+            });
+        !is_usual && (self.counts() || self.state == State::Pending)
     }
 
     fn take(&mut self, judgement: Judgement, now: Moment, every: impl Fn() -> Duration) {
@@ -330,6 +340,29 @@ mod tests {
         assert!(!findings.calm(), "nobody saw how callers are");
         findings.take((place("latency-shift"), &subject), clear(), (Moment(1_000), every));
         assert!(findings.calm());
+    }
+
+    #[test]
+    fn what_is_a_suspicion_at_most_disturbs_no_calm() {
+        let place = RULES.iter().position(|rule| rule.id == "hbm-bound").unwrap();
+        let subject: Subject = "gpu/a".parse().unwrap();
+        let busy = || Breach::new("busy".to_owned(), "busy".to_owned(), 1.0, vec![]);
+        let is_calm_with = |first: Judgement, breach: Breach| {
+            let mut findings = Findings::default();
+            let every = || Duration::from_secs(1);
+            findings.take((place, &subject), first, (Moment(0), every));
+            for second in 1..5 {
+                let judgement = breach.clone().judged();
+                findings.take((place, &subject), judgement, (Moment(second * 1_000), every));
+            }
+            assert_eq!(findings.get("hbm-bound", &subject).unwrap().state, State::Firing);
+            findings.calm()
+        };
+        let low = || busy().at_most(Confidence::Low);
+        assert!(is_calm_with(clear(), low().habitual()), "decoding is always so");
+        assert!(is_calm_with(low().judged(), low()), "it was so before anybody looked");
+        assert!(!is_calm_with(clear(), low()), "it began while somebody looked");
+        assert!(!is_calm_with(busy().judged(), busy()));
     }
 
     #[test]

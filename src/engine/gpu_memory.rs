@@ -14,6 +14,9 @@ use crate::trend::Trend;
 /// The share of the memory from which on it is as good as full: what is left is in pieces too small to be of use.
 pub const FULL: f64 = 0.98;
 
+/// The share below which a failed allocation was too large, and not the memory too small.
+pub const NEARLY_FULL: f64 = 0.9;
+
 /// Growth below this share of the whole memory is no growth: buffers come and go.
 const LEAST_GROWTH: f64 = 0.002;
 

@@ -46,6 +46,7 @@ mod memory_high;
 mod miss_flood;
 mod network_path;
 mod no_backpressure;
+mod no_progress;
 mod node_unreachable;
 mod pcie_degraded;
 mod pool_starved;
@@ -88,6 +89,7 @@ pub static RULES: &[&Rule] = &[
     &error_shift::RULE,
     &slo_burn::RULE,
     &probe_failing::RULE,
+    &no_progress::RULE,
     &business_symptom::RULE,
     &slots_uncovered::RULE,
     &topology_split::RULE,

@@ -34,6 +34,8 @@ pub struct Breach {
     /// Components below its subject that would have room but for the load that it makes there: what the rule absorbs
     /// is its doing on them as well.
     pub floods: Vec<Subject>,
+    /// Whether some are always so and well, as memory that decoding fills: by itself it is no sign of an incident.
+    pub habitual: bool,
     /// When it will hurt if it goes on so, where that is foreseen.
     pub hurts_from: Option<Moment>,
     /// What it is once it is over, where its sentence speaks of the present or of what was still to come. A later
@@ -66,6 +68,7 @@ impl Breach {
             before: false,
             elsewhere: false,
             floods: vec![],
+            habitual: false,
             hurts_from: None,
             over: None,
         }
@@ -101,6 +104,12 @@ impl Breach {
     /// The same breach, whose load is what these components below its subject suffer from.
     pub fn flooding(mut self, components: Vec<Subject>) -> Self {
         self.floods = components;
+        self
+    }
+
+    /// The same breach, which some have every day.
+    pub fn habitual(mut self) -> Self {
+        self.habitual = true;
         self
     }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::gpus::{at, parts, risen};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::metric::{GPU_ECC, GPU_REMAP, GPU_XID, GPU_XIDS, Unit};
-use crate::quantity::counted;
+use crate::metric::{GPU_ECC, GPU_NVLINK_ERRORS, GPU_REMAP, GPU_XID, GPU_XIDS, Unit};
+use crate::quantity::{counted, show};
 use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::store::Seen;
@@ -21,20 +21,30 @@ pub(super) static RULE: Rule = Rule {
           doing each is and whom it hits. One that takes the whole GPU convicts; one that ended a process for bad memory is worth the \
           middle; one that a process made itself accuses the GPU of nothing, and is a suspect so that somebody looks at that \
           process; what hits nobody is told and is clear. Data that could not be corrected and a row that could not be \
-          replaced count like the errors that go with them. A number that stood there from the first look on may be of any day, \
-          because exporters keep the last one: it is worth the middle at most.",
+          replaced count like the errors that go with them. Errors on its NVLinks beyond a few a second are a suspicion, and worth the \
+          middle where links had to be trained anew. A number that stood there from the first look on may be of any day, \
+          because exporters keep the last one: it is a suspicion, and so is a row that could not be replaced when anybody first looked, \
+          which stays so until the GPU is. Where nothing tells of XIDs, no GPU is cleared of them.",
     next: "do what the catalogue says of this code; read 'journalctl -k | grep -i xid' for the one that came first",
     watches: Watches::Components(&[Kind::Gpu]),
     nature: Nature::Mechanism,
     exonerates: true,
     role: Role::Trigger,
     hold: 1,
-    thresholds: &[Threshold {
-        name: "lately",
-        default: 600.0,
-        unit: Unit::Seconds,
-        help: "age up to which an error still tells of the present",
-    }],
+    thresholds: &[
+        Threshold {
+            name: "lately",
+            default: 600.0,
+            unit: Unit::Seconds,
+            help: "age up to which an error still tells of the present",
+        },
+        Threshold {
+            name: "links",
+            default: 10.0,
+            unit: Unit::PerSecond,
+            help: "errors a second of one kind on its NVLinks that sound links do not have: a few are sent again unseen",
+        },
+    ],
     rivals: &[RivalRow {
         rule: "self-slow",
         told_by: "the log of the process that met it: whether it fails on any GPU or on this one alone",
@@ -90,14 +100,68 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
                 without_code(gpu, words, number).begun(rise.began).judged()
             }
             (None, Some((part, seen))) => {
-                let words = format!("a bad row of its memory could not be replaced{}", at(part));
                 let number = evidence(GPU_REMAP, seen, Some(0.0), None);
-                without_code(gpu, words, number).at_most(Confidence::Medium).judged()
+                let words = format!("a bad row of its memory could not be replaced{}", at(part));
+                // The flag stays until the GPU is replaced: of an old one nothing follows for today.
+                match failed_at(scene, part) {
+                    Some(at) => without_code(gpu, format!("{words} at {}", at.clock()), number)
+                        .dated(at)
+                        .at_most(Confidence::Medium)
+                        .judged(),
+                    None => without_code(gpu, format!("{words}, since before anybody looked"), number)
+                        .begun(None)
+                        .at_most(Confidence::Low)
+                        .judged(),
+                }
             }
-            (None, None) => quiet(scene, gpu, &logged),
+            (None, None) => of_links(scene, gpu, limits).unwrap_or_else(|| quiet(scene, gpu, &logged)),
         };
     };
     accused(gpu, &worst, &logged)
+}
+
+/// Kinds of error on NVLinks, the worst first: a link that had to be trained anew, data that came wrong, what was sent again.
+const LINK_ERRORS: &[&str] = &["recovery", "crc_data", "replay", "crc_flit"];
+
+/// What errors on its NVLinks are worth; `None` where they have no more than sound ones.
+fn of_links(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Option<Judgement> {
+    let (kind, (part, rise)) = LINK_ERRORS.iter().find_map(|kind| {
+        let risen = risen(scene, gpu, GPU_NVLINK_ERRORS, Some(&RemoteText::new(kind)))?;
+        (risen.1.rate.value >= limits.of("links")).then_some((*kind, risen))
+    })?;
+    let number = named_evidence(
+        format!("{}[{kind}]", GPU_NVLINK_ERRORS.name()),
+        Unit::PerSecond,
+        rise.rate,
+        Some(limits.of("links")),
+        None,
+    );
+    let rate = show(rise.rate.value, Unit::PerSecond);
+    let breach = Breach::new(
+        format!(
+            "its NVLinks{} have {rate} errors ({kind}): what is spread over several GPUs waits for them; look at \
+             'nvidia-smi nvlink -e', and reseat or replace the bridge or the board",
+            at(&part)
+        ),
+        format!("{} NVLink errors", gpu.name()),
+        rise.rate.value / limits.of("links"),
+        vec![number],
+    );
+    let worth = if kind == LINK_ERRORS[0] { Confidence::Medium } else { Confidence::Low };
+    Some(breach.begun(rise.began).at_most(worth).judged())
+}
+
+/// When the memory of a part was first seen to have a row that could not be replaced; `None` where it had from the first look on.
+fn failed_at(scene: &Scene<'_>, part: &Subject) -> Option<Moment> {
+    let points = scene.store.points(part, GPU_REMAP, None)?;
+    let mut first = None;
+    for seen in points.newest_first() {
+        if seen.value <= 0.5 {
+            return first;
+        }
+        first = Some(seen.at);
+    }
+    None
 }
 
 fn without_code(gpu: &Subject, words: String, number: Evidence) -> Breach {
@@ -127,7 +191,6 @@ fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Judgemen
     let blame = worst.row.map(|row| row.blame);
     let most = match (worst.hits(), blame) {
         (Hits::Gpu, _) if worst.began.is_some() => Confidence::High,
-        (Hits::Gpu, _) => Confidence::Medium,
         (_, Some(Blame::Hardware)) if worst.began.is_some() => Confidence::Medium,
         _ => Confidence::Low,
     };
@@ -149,7 +212,9 @@ fn quiet(scene: &Scene<'_>, gpu: &Subject, notices: &[Logged<'_>]) -> Judgement 
     let seen = match (xids, memory) {
         (true, true) => "no XID lately and no memory error",
         (true, false) => "no XID lately",
-        (false, true) => "no memory error; nothing tells of XIDs",
+        (false, true) => {
+            return Judgement::Unknown("no memory error, and nothing tells of XIDs".to_owned());
+        }
         (false, false) => {
             return Judgement::Unknown(format!("neither XIDs nor memory errors: {}", scene.missing(gpu)));
         }

@@ -3,7 +3,7 @@
 use super::gpus::{at, lines_of_full_memory, may_load, parts};
 use super::rising::{LATELY, Rise, rise};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
-use crate::gpu_memory::{Course, FULL, Growth, course};
+use crate::gpu_memory::{Course, FULL, Growth, NEARLY_FULL, course};
 use crate::metric::{
     GPU_ALLOCATION_FAILURES, GPU_MEMORY, GPU_MEMORY_MAX, GPU_PROCESS_MEMORY, LOG_MATCHES, Unit,
 };
@@ -39,7 +39,7 @@ pub(super) static RULE: Rule = Rule {
         },
         Threshold {
             name: "failing",
-            default: 0.9,
+            default: NEARLY_FULL,
             unit: Unit::Ratio,
             help: "share of the memory below which a failed allocation was too large, and not the memory too small",
         },

@@ -8,7 +8,7 @@ use crate::metric::{
     GPU_CLOCK, GPU_POWER, GPU_POWER_MAX, GPU_TEMPERATURE, GPU_THROTTLED, GPU_UTILIZATION, Unit,
 };
 use crate::quantity::show;
-use crate::report::{Evidence, Role};
+use crate::report::{Confidence, Evidence, Role};
 use crate::scene::{Scene, evidence, named_evidence};
 use crate::subject::{Kind, Subject};
 use crate::throttle;
@@ -112,5 +112,7 @@ fn slowed(scene: &Scene<'_>, clocks: &Clocks<'_>, held: &Held<'_>, limits: &Limi
         numbers,
     )
     .at_most(held.worth);
+    // Only a power limit is worth so little: full load runs into it every day.
+    let breach = if held.worth == Confidence::Low { breach.habitual() } else { breach };
     if held.may_be_load { breach.with_rival(&RULE.rivals[0]).judged() } else { breach.judged() }
 }

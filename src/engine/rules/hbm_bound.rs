@@ -112,6 +112,7 @@ fn bound(scene: &Scene<'_>, gpu: &Subject, memory: &Memory<'_>, limits: &Limits<
         numbers,
     )
     .at_most(worth);
+    let breach = if worth == Confidence::Low { breach.habitual() } else { breach };
     let breach = if memory.is_of_cycles() { breach } else { breach.with_rival(&RULE.rivals[0]) };
     if surge_is_excluded(scene, gpu) { breach.judged() } else { breach.with_rival(&RULE.rivals[1]).judged() }
 }

@@ -17,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
     title: "the link between a GPU and its machine is less than it could be",
     doc: "While the GPU works, its PCIe link has fewer lanes or a lower generation than the GPU and its slot can have together, or \
           transfers are repeated more often than once a second. A link that rests falls back by itself and is not judged. It convicts where \
-          its bytes fill half of what such a link carries; where nobody counts bytes it is worth the middle, and where few cross it, it is a \
-          suspect for later.",
+          its bytes fill half of what such a link carries; where nobody counts bytes, lanes that are missing are worth the middle. Where \
+          few bytes cross it, or only its generation is lower and nobody counts them, it is a suspect for later: a generation also falls \
+          back between two bursts.",
     next: "reseat the GPU or its riser, look at the slot and the kernel's PCI log, and move the service to another GPU until then",
     watches: Watches::Those {
         kinds: &[Kind::Gpu],
@@ -209,7 +210,9 @@ fn degraded(scene: &Scene<'_>, link: &Link<'_>, limits: &Limits<'_>, repeated: &
     }
     match filled {
         Some(filled) if filled >= limits.of("filled") => breach.judged(),
-        Some(_) => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Low).judged(),
-        None => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged(),
+        None if link.has_lost_lanes() => {
+            breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Medium).judged()
+        }
+        _ => breach.with_rival(&RULE.rivals[0]).at_most(Confidence::Low).judged(),
     }
 }

@@ -1,5 +1,6 @@
 //! Requests wait in the queue although the accelerator is not the limit.
 
+use super::no_progress;
 use super::queueing::{WAIT, Wait, busiest_accelerator};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{GPU_UTILIZATION, QUEUE_RUNNING, Unit};
@@ -50,6 +51,15 @@ fn judge(scene: &Scene<'_>, queue: &Subject, limits: &Limits<'_>) -> Judgement {
     };
     let utilization = busiest_accelerator(scene, &wait.whose);
     if let Some(busy) = utilization.filter(|seen| seen.value >= limits.of("busy")) {
+        // A kernel that hangs keeps its accelerator busy.
+        let service = Subject::component(Kind::Service, queue.name());
+        if scene.findings.stirring(&[no_progress::ID], &service) {
+            return Judgement::Unknown(format!(
+                "{:.0} wait and nothing ends, though the accelerator is {} busy: with what, nothing tells",
+                wait.waiting.value,
+                show(busy.value, Unit::Ratio)
+            ));
+        }
         return Judgement::Clear(format!(
             "a wait of {}, but the accelerator is {} busy: compute is the limit",
             wait.shown(),

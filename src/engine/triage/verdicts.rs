@@ -156,8 +156,11 @@ fn judge(scene: &Scene<'_>, subject: &Subject, rows: &Rows<'_>) -> (Verdict, Str
     for finding in &findings {
         match &finding.state {
             // Rules that look at the same number say the same of it, with others between them.
-            State::Clear(detail) if seen.contains(&detail.as_ref()) => {}
-            State::Clear(detail) => seen.push(detail.as_ref()),
+            State::Clear(detail) if seen.iter().any(|said| said.contains(detail.as_ref())) => {}
+            State::Clear(detail) => {
+                seen.retain(|said| !detail.contains(said));
+                seen.push(detail.as_ref());
+            }
             State::Unknown(missing) => {
                 return (Verdict::Unknown, format!("not seen: {} ({missing})", finding.rule.id));
             }
