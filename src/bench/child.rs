@@ -45,7 +45,9 @@ pub fn measure_for_parent(plan: &str, parent: u32) -> u8 {
         }
     };
     let measured = if is_cpu { on_cpu(&plan) } else { on_gpu(&plan) };
-    if let Err(Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why)) = measured {
+    if let Err(Trouble::NotHere(why) | Trouble::Late(why) | Trouble::Wrong(why) | Trouble::Failed(why)) =
+        measured
+    {
         tell(&Line::Failed(why));
     }
     0
@@ -159,7 +161,7 @@ pub(super) fn refusal(conditions: &Conditions, plan: &Plan, device: &str) -> Opt
 /// Times every kernel that a CPU has within a budget, in this process: for benchmarks of the benchmark.
 pub fn cpu_times(budget: Duration) -> Result<Vec<KernelResult>, String> {
     let why = |trouble| match trouble {
-        Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why) => why,
+        Trouble::NotHere(why) | Trouble::Late(why) | Trouble::Wrong(why) | Trouble::Failed(why) => why,
     };
     let (cpu, _) = Cpu::open(None).map_err(why)?;
     let (begun, mut timed) = (Instant::now(), vec![]);

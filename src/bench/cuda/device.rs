@@ -177,12 +177,6 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
     conditions.working_set_bytes = plan.set_bytes.unwrap_or_else(|| set_bytes(cache, largest));
     conditions.compute_capability =
         context.compute_capability().ok().map(|(major, minor)| format!("{major}.{minor}"));
-    if cache.is_some_and(|cache| cache * 2 > conditions.working_set_bytes) {
-        notes.push(
-            "the cache is large beside what is worked on: bandwidths are partly those of the cache"
-                .to_owned(),
-        );
-    }
     let functions = Functions::load(&context).map_err(unusable("the kernels cannot be loaded"))?;
     let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
     let gpu = Gpu {
