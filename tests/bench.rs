@@ -73,6 +73,34 @@ fn the_cpu_backend_measures_and_says_that_it_is_no_gpu() {
 }
 
 #[test]
+fn what_a_budget_is_too_short_for_is_made_smaller_or_skipped_and_said() {
+    // No machine fills half a gigabyte in five milliseconds.
+    let home = Home::new(None);
+    let hurried = ["--backend", "cpu", "--force", "--memory", "512MiB", "--budget", "5ms"];
+    let ran = home.run(&[&hurried[..], &["--kernels", "reduce", "--format", "json"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report = ran.json();
+    let taken = report["conditions"]["working_set_bytes"].as_u64().expect("a size");
+    assert!(taken < 512 << 20, "{report}");
+    assert!(
+        report["notes"].to_string().contains("instead of 537 MB, because the budget is too short"),
+        "{report}"
+    );
+    for kernel in report["kernels"].as_array().expect("kernels") {
+        assert_eq!(kernel["work"].as_f64(), Some(taken as f64), "{report}");
+    }
+    assert_eq!(names(&report, "kernels").len() + names(&report, "skipped").len(), 1, "{report}");
+    // One run alone is longer than all there is.
+    let home = Home::with_stub("launch_us 250000");
+    let stalled = ["--backend", "cuda", "--budget", "200ms", "--kernels", "launch,triad", "--format", "json"];
+    let report = home.run(&stalled).json();
+    assert_eq!(names(&report, "skipped"), ["launch", "triad"], "{report}");
+    let why = |place: usize| report["skipped"][place]["why"].as_str().unwrap_or_default().to_owned();
+    assert!(why(0).starts_with("running it takes some ") && why(0).contains("--budget"), "{report}");
+    assert_eq!(why(1), "the budget was spent: give more with '--budget'", "{report}");
+}
+
+#[test]
 fn without_a_driver_a_gpu_cannot_be_measured_and_auto_takes_the_cpu_and_says_so() {
     let home = Home::new(None);
     let ran = home.small(&["--backend", "cuda"]);

@@ -31,8 +31,9 @@ fn canary(stub: &StubCuda) -> CanarySpec {
 fn program(folder: &Path, environment: &str) -> PathBuf {
     let program = folder.join("start");
     let (home, binary) = (folder.display(), env!("CARGO_BIN_EXE_headwater"));
-    let script =
-        format!("#!/bin/sh\nexport HOME={home} XDG_STATE_HOME={home} {environment}\nexec {binary} \"$@\"\n");
+    let script = format!(
+        "#!/bin/sh\nexport HOME={home} XDG_STATE_HOME={home} HEADWATER_LOCKS={home} {environment}\nexec {binary} \"$@\"\n"
+    );
     std::fs::write(&program, script).expect("a script can be written");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).expect("it can be made to run");
     program

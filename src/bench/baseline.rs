@@ -130,8 +130,9 @@ mod tests {
         assert_eq!(saved(&first), [("launch", 1e-6, None), ("copy", 1e-3, None)]);
 
         let mut now = of(2, vec![kernel("launch", 2e-6, 0.0), kernel("gather", 5e-5, 8e6)]);
-        now.skipped =
-            ["copy", "gemm"].map(|name| Skipped { name: name.to_owned(), why: String::new() }).into();
+        now.skipped = ["copy", "gemm"]
+            .map(|name| Skipped { name: name.to_owned(), why: String::new(), for_lack_of_time: false })
+            .into();
         now.compare_with(&first);
         let second = merged(&now, Some(&first));
         let day_one = at(1);

@@ -12,7 +12,7 @@ use super::cpu::Cpu;
 use super::cuda;
 use super::kernel::{KERNELS, Kernel};
 use super::line::{Device, Done, Line};
-use super::lock::{self, Turn};
+use super::lock::{self, Taken};
 use super::plan::{BackendChoice, LEAST_FREE_BYTES, MOST_UTILIZATION, Plan};
 use super::report::{Conditions, KernelResult};
 use super::rounds::measure_all;
@@ -32,27 +32,26 @@ pub fn measure_for_parent(plan: &str, parent: u32) -> u8 {
         tell(&Line::Failed(why_it_panicked(said.unwrap_or_default())));
     }));
     let is_cpu = plan.backend == BackendChoice::Cpu;
-    // Kept until the end of this process, whatever ends it.
-    let _turn = match lock::wait(if is_cpu { "cpu" } else { "cuda" }, plan.deadline) {
-        Turn::Ours(file) => file,
-        Turn::Running(why) => {
-            tell(&Line::Refused(why));
-            return 0;
-        }
-        Turn::Stuck(why) => {
-            tell(&Line::Held(why));
-            return 0;
-        }
-    };
     let measured = if is_cpu { on_cpu(&plan) } else { on_gpu(&plan) };
-    if let Err(Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why)) = measured {
+    if let Err(Trouble::NotHere(why) | Trouble::Late(why) | Trouble::Wrong(why) | Trouble::Failed(why)) =
+        measured
+    {
         tell(&Line::Failed(why));
     }
     0
 }
 
 fn on_cpu(plan: &Plan) -> Result<(), Trouble> {
-    let (cpu, opened) = Cpu::open(plan.set_bytes)?;
+    let turn = match lock::wait("cpu", plan.deadline) {
+        Ok(turn) => turn,
+        Err(taken) => {
+            tell(&said_of(taken));
+            return Ok(());
+        }
+    };
+    let (cpu, mut opened) = Cpu::open(plan.set_bytes)?;
+    opened.notes.extend(turn.unseen.clone());
+    turn.keep();
     measure_on("cpu", &cpu, opened, plan)
 }
 
@@ -62,8 +61,17 @@ fn on_gpu(plan: &Plan) -> Result<(), Trouble> {
         Err(cuda::NotOpen::Absent(why)) => tell(&Line::Absent(why)),
         Err(cuda::NotOpen::Unusable(why)) => tell(&Line::Unusable(why)),
         Err(cuda::NotOpen::Refused(why)) => tell(&Line::Refused(why)),
+        Err(cuda::NotOpen::Taken(taken)) => tell(&said_of(taken)),
     }
     Ok(())
+}
+
+/// What is told where another process measures.
+fn said_of(taken: Taken) -> Line {
+    match taken {
+        Taken::Running(why) => Line::Refused(why),
+        Taken::Stuck(why) => Line::Held(why),
+    }
 }
 
 /// The library that loads the driver panics where a function is missing.
@@ -159,7 +167,7 @@ pub(super) fn refusal(conditions: &Conditions, plan: &Plan, device: &str) -> Opt
 /// Times every kernel that a CPU has within a budget, in this process: for benchmarks of the benchmark.
 pub fn cpu_times(budget: Duration) -> Result<Vec<KernelResult>, String> {
     let why = |trouble| match trouble {
-        Trouble::NotHere(why) | Trouble::Wrong(why) | Trouble::Failed(why) => why,
+        Trouble::NotHere(why) | Trouble::Late(why) | Trouble::Wrong(why) | Trouble::Failed(why) => why,
     };
     let (cpu, _) = Cpu::open(None).map_err(why)?;
     let (begun, mut timed) = (Instant::now(), vec![]);

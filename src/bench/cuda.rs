@@ -13,7 +13,7 @@ pub(super) use device::{Gpu, NotOpen, open};
 
 use cudarc::driver::DriverError;
 
-use super::backend::{Backend, Runnable, Trouble};
+use super::backend::{Backend, GoOn, Runnable, Trouble};
 use super::kernel::KernelId;
 use super::report::DeviceState;
 use launches::Launches;
@@ -22,20 +22,22 @@ use streams::{Gathered, Pass, Reduced, Streamed};
 use transfers::{Host, Transfer, Way};
 
 impl Backend for Gpu {
-    fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {
+    fn prepare(&self, kernel: KernelId, go_on: GoOn<'_>) -> Result<Box<dyn Runnable + '_>, Trouble> {
         Ok(match kernel {
             KernelId::Launch | KernelId::LaunchSync | KernelId::LaunchQueue => {
                 Box::new(Launches::new(self, kernel)?)
             }
-            KernelId::Copy => Box::new(Streamed::new(self, Pass::Copy)?),
-            KernelId::Triad => Box::new(Streamed::new(self, Pass::Triad)?),
-            KernelId::Gemm => Box::new(Matrices::new(self)?),
-            KernelId::Gather => Box::new(Gathered::new(self)?),
-            KernelId::Reduce => Box::new(Reduced::new(self)?),
-            KernelId::ToDevicePinned => Box::new(Transfer::new(self, Way::ToDevice, Host::Pinned)?),
-            KernelId::ToDevicePageable => Box::new(Transfer::new(self, Way::ToDevice, Host::Pageable)?),
-            KernelId::ToHostPinned => Box::new(Transfer::new(self, Way::ToHost, Host::Pinned)?),
-            KernelId::ToHostPageable => Box::new(Transfer::new(self, Way::ToHost, Host::Pageable)?),
+            KernelId::Copy => Box::new(Streamed::new(self, Pass::Copy, go_on)?),
+            KernelId::Triad => Box::new(Streamed::new(self, Pass::Triad, go_on)?),
+            KernelId::Gemm => Box::new(Matrices::new(self, go_on)?),
+            KernelId::Gather => Box::new(Gathered::new(self, go_on)?),
+            KernelId::Reduce => Box::new(Reduced::new(self, go_on)?),
+            KernelId::ToDevicePinned => Box::new(Transfer::new(self, Way::ToDevice, Host::Pinned, go_on)?),
+            KernelId::ToDevicePageable => {
+                Box::new(Transfer::new(self, Way::ToDevice, Host::Pageable, go_on)?)
+            }
+            KernelId::ToHostPinned => Box::new(Transfer::new(self, Way::ToHost, Host::Pinned, go_on)?),
+            KernelId::ToHostPageable => Box::new(Transfer::new(self, Way::ToHost, Host::Pageable, go_on)?),
         })
     }
 

@@ -18,6 +18,8 @@ pub(super) enum Line {
     Held(String),
     /// The device is open.
     Opened(Box<Device>),
+    /// So many bytes are worked on instead of so many, for lack of time.
+    Fitted(u64, u64),
     /// This kernel is prepared and timed next.
     Begun(String),
     /// A kernel was timed.

@@ -1,12 +1,13 @@
-//! One measuring process at a time: two would measure each other, and one that a driver does not let go must not be doubled.
+//! One process at a time measures a device: two would measure each other, and one that a driver does not let go must not be doubled.
 
-use std::fs::{File, OpenOptions, TryLockError};
+mod place;
+
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::state_folder;
+use crate::config::plain_file_name;
 
 /// How long an earlier process may take to end before this one gives up: the canary takes no longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -14,40 +15,62 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked at meanwhile.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// Who measures now.
+/// The turn of this process, as long as this lives: the system frees the lock when the process is gone, and not before.
 #[derive(Debug)]
-pub(super) enum Turn {
-    /// This process, as long as the file is open: the system frees the lock when the process is gone, and not before.
-    /// `None` where there is no place for the file; then nobody can be seen.
-    Ours(Option<File>),
+pub(super) struct Held {
+    file: Option<File>,
+    /// Who may measure the same unseen, in words.
+    pub(super) unseen: Option<String>,
+}
+
+/// Who else measures now.
+#[derive(Debug)]
+pub(super) enum Taken {
     /// Another one, which is at work.
     Running(String),
     /// One that was killed and has not ended.
     Stuck(String),
 }
 
-/// Waits for the turn to measure on a backend, at most [`PATIENCE`] and a third of the deadline.
-pub(super) fn wait(backend: &str, deadline: Duration) -> Turn {
-    let folder = state_folder().map(|folder| folder.join("kernels"));
-    let Some(file) = folder.and_then(|folder| open(&folder.join(format!("{backend}.lock")))) else {
-        return Turn::Ours(None);
+impl Held {
+    /// Nobody else can be seen.
+    fn blindly(why: &str) -> Self {
+        Self { file: None, unseen: Some(format!("other benchmarks of the same device are not seen: {why}")) }
+    }
+
+    /// Keeps the turn until the end of this process, whatever ends it.
+    pub(super) fn keep(self) {
+        std::mem::forget(self.file);
+    }
+}
+
+/// Waits for the turn to do what has this name on this machine, whichever user does it, at most [`PATIENCE`] and a third of the
+/// deadline.
+pub(super) fn wait(name: &str, deadline: Duration) -> Result<Held, Taken> {
+    let Some(place) = place::place() else { return Ok(Held::blindly("there is no folder for locks")) };
+    let path = place.folder.join(format!("headwater-bench-{}.lock", plain_file_name(name)));
+    let without = |error: &std::io::Error| {
+        let why = format!("'{}' cannot be locked ({error})", path.display());
+        Ok(Held::blindly(&why))
     };
     let patience = PATIENCE.min(deadline / 3);
     let begun = Instant::now();
     loop {
+        let file = match place::open(&path) {
+            Ok(file) => file,
+            Err(error) => return without(&error),
+        };
         match file.try_lock() {
-            Ok(()) => return Turn::Ours(Some(signed(file))),
+            Ok(()) if place::is_current(&file, &path) => {
+                return Ok(Held { file: Some(signed(file)), unseen: place.unseen.map(str::to_owned) });
+            }
+            Ok(()) => {}
             Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(LOOKS_EVERY),
-            Err(TryLockError::WouldBlock) => return of_another(file, Path::new("/proc")),
+            Err(TryLockError::WouldBlock) => return Err(of_another(file, Path::new("/proc"))),
             // A file system without locks.
-            Err(TryLockError::Error(_)) => return Turn::Ours(None),
+            Err(TryLockError::Error(error)) => return without(&error),
         }
     }
-}
-
-fn open(path: &PathBuf) -> Option<File> {
-    std::fs::create_dir_all(path.parent()?).ok()?;
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).ok()
 }
 
 /// Writes this process into the file, for others to name.
@@ -58,7 +81,7 @@ fn signed(mut file: File) -> File {
 }
 
 /// What is said of whoever has the file; `processes` is the folder in which the system tells of them.
-fn of_another(mut file: File, processes: &Path) -> Turn {
+fn of_another(mut file: File, processes: &Path) -> Taken {
     let mut written = String::new();
     let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut written));
     let process = read.ok().and_then(|_| written.trim().parse::<u32>().ok());
@@ -66,12 +89,12 @@ fn of_another(mut file: File, processes: &Path) -> Turn {
     let status = process.map(|process| processes.join(process.to_string()).join("status"));
     let status = status.and_then(|path| std::fs::read_to_string(path).ok());
     if status.is_some_and(|status| is_killed(&status)) {
-        return Turn::Stuck(format!(
+        return Taken::Stuck(format!(
             "an earlier benchmark{named} was killed and has not ended, because the driver holds it in the kernel; none is begun \
              beside it: see 'dmesg' for what the driver says, and reset the GPU or reboot"
         ));
     }
-    Turn::Running(format!(
+    Taken::Running(format!(
         "another benchmark{named} is under way, and two would measure each other: wait until it has ended"
     ))
 }
@@ -93,11 +116,11 @@ mod tests {
     #[test]
     fn one_that_was_killed_and_has_not_ended_is_told_from_one_that_works() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("kernels/cuda.lock");
+        let path = folder.path().join("lock");
         let said = |status: &str| {
             std::fs::create_dir_all(folder.path().join("41")).unwrap();
             std::fs::write(folder.path().join("41/status"), status).unwrap();
-            let file = open(&path).unwrap();
+            let file = place::open(&path).unwrap();
             std::fs::write(&path, "41").unwrap();
             of_another(file, folder.path())
         };
@@ -105,28 +128,30 @@ mod tests {
             |own: &str, shared: &str| format!("State:\tD (disk sleep)\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
         let (none, kill) = ("0000000000000000", "0000000000000100");
         for (own, shared) in [(kill, none), (none, kill)] {
-            let Turn::Stuck(why) = said(&page(own, shared)) else { unreachable!("it was killed") };
+            let Taken::Stuck(why) = said(&page(own, shared)) else { unreachable!("it was killed") };
             assert!(
                 why.starts_with("an earlier benchmark (process 41) was killed and has not ended"),
                 "{why}"
             );
         }
-        let Turn::Running(why) = said(&page(none, "0000000000004000")) else { unreachable!("it works") };
+        let Taken::Running(why) = said(&page(none, "0000000000004000")) else { unreachable!("it works") };
         assert!(why.starts_with("another benchmark (process 41) is under way"), "{why}");
     }
 
     #[test]
     fn who_has_the_file_is_named_and_an_empty_one_names_nobody() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("cuda.lock");
+        let path = folder.path().join("lock");
         std::fs::write(&path, "a longer text than this").unwrap();
-        let ours = signed(open(&path).unwrap());
+        let ours = signed(place::open(&path).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), std::process::id().to_string());
         assert!(ours.try_lock().is_ok());
-        let other = open(&path).unwrap();
+        let other = place::open(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
         std::fs::write(&path, "").unwrap();
-        let Turn::Running(why) = of_another(other, folder.path()) else { unreachable!("nothing was killed") };
+        let Taken::Running(why) = of_another(other, folder.path()) else {
+            unreachable!("nothing was killed")
+        };
         assert!(why.starts_with("another benchmark is under way"), "{why}");
     }
 }

@@ -149,6 +149,11 @@ impl Series {
         }
     }
 
+    /// The longest that a batch took, by the host's clock.
+    pub fn longest(&self) -> Duration {
+        self.longest
+    }
+
     /// How many rounds there were.
     pub fn rounds(&self) -> usize {
         self.rounds.len()

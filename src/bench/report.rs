@@ -153,6 +153,9 @@ pub struct Skipped {
     pub name: String,
     /// The reason.
     pub why: String,
+    /// Whether it might have been timed with a larger budget.
+    #[serde(default)]
+    pub for_lack_of_time: bool,
 }
 
 /// Under what kernels were timed. What could not be read is `None` and named in `missing`, and never 0.

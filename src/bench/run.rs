@@ -8,6 +8,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use headwater_engine::RemoteText;
+use headwater_engine::metric::Unit;
+use headwater_engine::quantity::show;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 
@@ -114,7 +116,7 @@ async fn listen(child: &mut Child, heard: &mut Heard) -> std::io::Result<Option<
             if !matches!(line, Line::Failed(_)) {
                 *during = None;
             }
-            let is_last = !matches!(line, Line::Timed(_) | Line::Skipped(_));
+            let is_last = !matches!(line, Line::Fitted(..) | Line::Timed(_) | Line::Skipped(_));
             lines.push(line);
             if is_last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
@@ -170,6 +172,7 @@ impl Heard {
         let during = self.during;
         let mut kernels = vec![];
         let mut skipped: Vec<Skipped> = vec![];
+        let mut fitted = None;
         let mut done = None;
         for line in self.lines {
             match line {
@@ -180,6 +183,7 @@ impl Heard {
                 Line::Failed(why) => {
                     return Err(BenchError::Failed { during, why: RemoteText::new(&why).to_string() });
                 }
+                Line::Fitted(taken, wanted) => fitted = Some((taken, wanted)),
                 Line::Timed(result) => kernels.push(result),
                 Line::Skipped(left_out) => skipped.push(left_out),
                 Line::Done(end) => done = Some(end),
@@ -193,6 +197,21 @@ impl Heard {
         let mut conditions = device.conditions;
         conditions.spent_s = done.spent_s;
         conditions.during = done.during;
+        let mut notes = device.notes;
+        if let Some((taken, wanted)) = fitted {
+            conditions.working_set_bytes = taken;
+            notes.push(format!(
+                "bandwidth is measured over {} instead of {}, because the budget is too short to fill more",
+                show(taken as f64, Unit::Bytes),
+                show(wanted as f64, Unit::Bytes)
+            ));
+        }
+        if conditions.cache_bytes.is_some_and(|cache| cache * 2 > conditions.working_set_bytes) {
+            notes.push(
+                "the cache is large beside what is worked on: bandwidths are partly those of the cache"
+                    .to_owned(),
+            );
+        }
         Ok(BenchReport {
             schema: SCHEMA,
             backend: device.backend,
@@ -205,7 +224,7 @@ impl Heard {
             kernels,
             skipped,
             conditions,
-            notes: device.notes.iter().map(|note| RemoteText::new(note).to_string()).collect(),
+            notes: notes.iter().map(|note| RemoteText::new(note).to_string()).collect(),
         })
     }
 }

@@ -187,8 +187,8 @@ impl Source for Canary {
     }
 }
 
-/// Adds the times of a report to a reading; what it came to, in one line. Kernels that had too little time for a median go to
-/// `hurried`, with how many batches each had: what was seen of them is told to nobody as their time.
+/// Adds the times of a report to a reading; what it came to, in one line. Kernels that had too little time for a median, or for a
+/// single run, go to `hurried`, with how many batches each had: what was seen of them is told to nobody as their time.
 fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut Vec<String>) -> String {
     let is_cpu = report.backend == "cpu";
     let about = if is_cpu {
@@ -197,6 +197,7 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut V
         let gpu = Subject::component(Kind::Gpu, &format!("{host}:{}", report.index));
         report.slice.map_or_else(|| gpu.clone(), |slice| slice_of(&gpu, slice))
     };
+    let named = |name: &str| if is_cpu { format!("cpu {name}") } else { name.to_owned() };
     let mut words = vec![];
     for kernel in &report.kernels {
         if let Some(why) = &kernel.wrong {
@@ -205,7 +206,7 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut V
             words.push(format!("{} is WRONG", kernel.name));
             continue;
         }
-        let part = if is_cpu { format!("cpu {}", kernel.name) } else { kernel.name.clone() };
+        let part = named(&kernel.name);
         if !kernel.has_median() {
             words.push(format!("{part} unknown"));
             hurried.push(format!("{part} of {about} had {}", kernel.batches));
@@ -221,6 +222,11 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut V
         }
         let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
         words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
+    }
+    for skipped in report.skipped.iter().filter(|skipped| skipped.for_lack_of_time) {
+        let part = named(&skipped.name);
+        hurried.push(format!("{part} of {about} had none"));
+        words.push(format!("{part} unknown"));
     }
     let is_known = report.kernels.iter().any(|kernel| kernel.ratio.is_some());
     let known = if is_known || !report.kernels.iter().any(KernelResult::has_median) {
@@ -246,7 +252,7 @@ mod tests {
     use headwater_engine::metric::MetricName;
 
     use super::*;
-    use crate::bench::report::{Conditions, SCHEMA};
+    use crate::bench::report::{Conditions, SCHEMA, Skipped};
 
     fn kernel(name: &str, median: f64, ratio: Option<f64>, wrong: Option<&str>) -> KernelResult {
         KernelResult {
@@ -293,7 +299,13 @@ mod tests {
                 kernel("triad", 2e-3, None, None),
                 kernel("gather", 3e-3, Some(9.0), None),
             ],
-            skipped: vec![],
+            skipped: [("copy", true), ("h2d_pinned", false)]
+                .map(|(name, for_lack_of_time)| Skipped {
+                    name: name.to_owned(),
+                    why: String::new(),
+                    for_lack_of_time,
+                })
+                .into(),
             conditions: Conditions::default(),
             notes: vec![],
         };
@@ -330,8 +342,12 @@ mod tests {
             expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
         assert_eq!(rows, expected);
         assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
-        assert_eq!(said, "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown");
-        assert_eq!(hurried, ["gather of gpu/box:3 had 2"]);
+        assert_eq!(
+            said,
+            "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown, copy unknown"
+        );
+        // What the device lacks is no matter of time.
+        assert_eq!(hurried, ["gather of gpu/box:3 had 2", "copy of gpu/box:3 had none"]);
 
         let canary = CanarySpec::new("box", Duration::from_millis(200));
         let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());

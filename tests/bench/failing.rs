@@ -141,10 +141,15 @@ fn a_hang_in_any_call_is_killed_at_the_deadline_and_said() {
 
 /// A benchmark whose driver hangs, and the process that it measures in.
 fn hanging(home: &Home, timeout: &str) -> (Child, Pid) {
-    let mut command = home.command(&["--backend", "cuda", "--timeout", timeout]);
+    hanging_in(home, "cuInit", &["--timeout", timeout])
+}
+
+/// The same with these arguments, in this call.
+fn hanging_in(home: &Home, call: &str, arguments: &[&str]) -> (Child, Pid) {
+    let mut command = home.command(&[&["--backend", "cuda"], arguments].concat());
     let parent = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("headwater runs");
     let stub = home.stub.as_ref().expect("these tests have a stub");
-    wait_until("the driver is asked", || stub.calls().iter().any(|call| call == "cuInit"));
+    wait_until("the driver is asked", || stub.calls().iter().any(|made| made == call));
     let child = children(parent.id()).first().copied().expect("it measures in a process of its own");
     (parent, child)
 }
@@ -169,9 +174,14 @@ fn is_gone(process: Pid) -> bool {
 }
 
 fn hanging_home() -> Home {
+    home_hanging_in("cuInit", "")
+}
+
+/// A home whose driver hangs in this call, and has this in store beside.
+fn home_hanging_in(call: &str, scenario: &str) -> Home {
     let home = Home::with_stub("");
     let stub = home.stub.as_ref().expect("it was just made");
-    stub.set(&format!("hang cuInit\nlog {}\n", stub.log_file().display()));
+    stub.set(&format!("hang {call}\nlog {}\n{scenario}", stub.log_file().display()));
     home
 }
 
@@ -215,4 +225,48 @@ fn a_second_one_is_not_begun_beside_one_that_has_not_ended() {
     wait_until("the measuring process has ended", || is_gone(child));
     stub.set("");
     assert_eq!(home.small(&["--backend", "cuda", "--kernels", "launch"]).code, Some(0));
+}
+
+#[test]
+fn one_gpu_is_measured_once_at_a_time_by_whichever_way_and_others_beside_it() {
+    const CALL: &str = "cuDevicePrimaryCtxRetain";
+    let home = home_hanging_in(CALL, "devices 3\n");
+    let (mut parent, child) = hanging_in(&home, CALL, &["--device", "2", "--timeout", "10min"]);
+    // Somebody else, to whom the driver shows them in another order, one of them or its slice.
+    let run = |scenario: &str, arguments: &[&str]| {
+        let other = Home::with_stub(scenario);
+        let all = [&SMALL[..], &["--backend", "cuda", "--kernels", "launch", "--timeout", "9s"], arguments]
+            .concat();
+        let mut command = other.command(&all);
+        command.env("HEADWATER_LOCKS", home.folder.path());
+        Ran::of(command.output().expect("headwater runs"))
+    };
+    let named = format!("refused: another benchmark (process {}) is under way", child.as_raw_nonzero());
+    for (scenario, arguments) in
+        [("devices 2\nshows 2 1\n", &[][..]), ("devices 3\n", &["--device", "2"]), ("shows 2\nmig 2\n", &[])]
+    {
+        let same = run(scenario, arguments);
+        assert!(same.code == Some(69) && same.err.contains(&named), "{scenario}: {same:?}");
+    }
+    for (scenario, arguments) in [("devices 2\nshows 2 1\n", &["--device", "1"][..]), ("devices 3\n", &[])] {
+        let beside = run(scenario, arguments);
+        assert!(beside.code == Some(0) && !beside.out.contains("not seen: '"), "{scenario}: {beside:?}");
+    }
+    parent.kill().expect("it can be killed");
+    parent.wait().expect("it has ended");
+    wait_until("the measuring process has ended", || is_gone(child));
+    assert_eq!(run("shows 2\n", &[]).code, Some(0));
+}
+
+#[test]
+fn a_lock_that_cannot_be_had_is_said_and_keeps_nobody_from_measuring() {
+    let home = Home::new(None);
+    let lock = home.folder.path().join("headwater-bench-cpu.lock");
+    std::os::unix::fs::symlink(home.folder.path().join("elsewhere"), &lock).expect("a link can be made");
+    let ran = home.small(&["--backend", "cpu", "--force", "--kernels", "launch"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let said =
+        format!("other benchmarks of the same device are not seen: '{}' cannot be locked", lock.display());
+    assert!(ran.out.contains(&said), "{ran:?}");
+    assert!(!home.folder.path().join("elsewhere").exists(), "no link is followed");
 }

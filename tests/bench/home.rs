@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// Little memory and little time: what is tried is the way, not the numbers.
 pub(crate) const SMALL: [&str; 4] = ["--memory", "1MiB", "--budget", "1s"];
 
-/// A home of its own, so that no test meets another's baselines, and the driver that is found there.
+/// A home of its own, so that no test meets another's baselines and locks, and the driver that is found there.
 pub(crate) struct Home {
     pub(crate) folder: TempDir,
     pub(crate) stub: Option<StubCuda>,
@@ -32,7 +32,8 @@ impl Home {
             .arg("bench")
             .args(arguments)
             .env("HOME", self.folder.path())
-            .env("XDG_STATE_HOME", self.folder.path());
+            .env("XDG_STATE_HOME", self.folder.path())
+            .env("HEADWATER_LOCKS", self.folder.path());
         for variable in ["HEADWATER_NVML", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"] {
             command.env_remove(variable);
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 
-use crate::bench::backend::{Runnable, Trouble};
+use crate::bench::backend::{GoOn, Runnable, Trouble};
 use crate::bench::kernel::{KernelId, QUEUED};
 
 /// Looks at whether a task has ended before the core is given away: some tens of microseconds.
@@ -74,7 +74,7 @@ impl Runnable for HandOver<'_> {
         Ok(took)
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, _go_on: GoOn<'_>) -> Result<(), Trouble> {
         let ended = self.ended.load(Ordering::Acquire);
         if ended == self.asked {
             return Ok(());

@@ -43,6 +43,13 @@ impl Shown {
         is_same(&self.uuid, &listed.uuid) || is_same(&self.bus, &listed.bus)
     }
 
+    /// What its turn is called, which is the same for all of its slices: where it is plugged in, else its id. Where neither is
+    /// known, its number has to do.
+    pub(super) fn lock_name(&self, index: u32) -> String {
+        let name = self.bus.as_ref().or(self.uuid.as_ref());
+        format!("gpu-{}", name.map_or_else(|| index.to_string(), |name| name.to_lowercase()))
+    }
+
     /// Its number on this host.
     fn index(&self, listed: &[Listed]) -> Option<u32> {
         listed.iter().find(|one| self.is(one)).map(|one| one.index)

@@ -14,6 +14,7 @@ use super::watch::Watch;
 use super::words;
 use crate::bench::backend::{Opened, set_bytes};
 use crate::bench::child::refusal;
+use crate::bench::lock::{self, Taken};
 use crate::bench::plan::Plan;
 use crate::bench::report::{Conditions, DeviceState};
 
@@ -46,6 +47,8 @@ pub(in crate::bench) enum NotOpen {
     Unusable(String),
     /// It is better left alone.
     Refused(String),
+    /// Another process measures it, or starts the driver.
+    Taken(Taken),
 }
 
 fn unusable(what: &str) -> impl Fn(DriverError) -> NotOpen {
@@ -108,6 +111,8 @@ fn shown(ordinal: i32) -> Result<Shown, DriverError> {
 /// Opens the GPU of a plan. Memory and use are looked at before a context is made, because that alone takes hundreds of
 /// megabytes.
 pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
+    // Before it is known which GPU is meant, a driver that hangs must not be asked by one process after the other.
+    let starting = lock::wait("start", plan.deadline).map_err(NotOpen::Taken)?;
     #[expect(unsafe_code, reason = "loading a library runs its code, and there is no other way to a driver")]
     // SAFETY: it only tries to load libcuda, whose initialisers are made to be run by any program.
     let is_there = unsafe { sys::is_culib_present() };
@@ -141,7 +146,11 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
     let slice = chosen.map_err(|error| unusable("the GPU cannot be opened")(*error))?.slice.as_deref();
     watch.turn_to(choice.index, slice);
     let index = choice.index.unwrap_or(choice.ordinal as u32);
-    let mut notes = vec![];
+    // Whichever way led to the GPU, and whichever slice of it is meant.
+    drop(starting);
+    let turn = lock::wait(&every[choice.ordinal].lock_name(index), plan.deadline).map_err(NotOpen::Taken)?;
+    let mut notes: Vec<String> = turn.unseen.clone().into_iter().collect();
+    turn.keep();
     if !settings.is_empty() {
         let how = if choice.index.is_some() { "as nvidia-smi counts" } else { "as CUDA counts" };
         notes.push(format!("measured is GPU {index} {how}{settings}"));
@@ -177,12 +186,6 @@ pub(in crate::bench) fn open(plan: &Plan) -> Result<(Gpu, Opened), NotOpen> {
     conditions.working_set_bytes = plan.set_bytes.unwrap_or_else(|| set_bytes(cache, largest));
     conditions.compute_capability =
         context.compute_capability().ok().map(|(major, minor)| format!("{major}.{minor}"));
-    if cache.is_some_and(|cache| cache * 2 > conditions.working_set_bytes) {
-        notes.push(
-            "the cache is large beside what is worked on: bandwidths are partly those of the cache"
-                .to_owned(),
-        );
-    }
     let functions = Functions::load(&context).map_err(unusable("the kernels cannot be loaded"))?;
     let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
     let gpu = Gpu {

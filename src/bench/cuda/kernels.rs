@@ -7,6 +7,8 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
+use crate::bench::backend::{GoOn, Trouble};
+
 /// Compiled from `assets/kernels/kernels.cu` by `scripts/kernels`.
 const PTX: &str = include_str!("../../../assets/kernels/kernels.ptx");
 
@@ -43,14 +45,17 @@ impl Functions {
         })
     }
 
-    /// An array on the device whose values are those of [`crate::bench::inputs`], shifted by so many places.
+    /// An array on the device whose values are those of [`crate::bench::inputs`], shifted by so many places; none
+    /// where there is no time for it.
     pub(super) fn filled(
         &self,
         stream: &Arc<CudaStream>,
         length: usize,
         shift: u32,
         period: usize,
-    ) -> Result<CudaSlice<f32>, DriverError> {
+        go_on: GoOn<'_>,
+    ) -> Result<CudaSlice<f32>, Trouble> {
+        go_on()?;
         let array = stream.alloc_zeros::<f32>(length)?;
         let (count, period) = (length as u64, period as u32);
         let mut launch = stream.launch_builder(&self.fill);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cudarc::driver::{DriverError, result};
 
 use super::Gpu;
-use crate::bench::backend::{Runnable, Trouble};
+use crate::bench::backend::{GoOn, Runnable, Trouble};
 use crate::bench::kernel::{KernelId, QUEUED};
 
 /// An empty kernel, asked for in one of three ways.
@@ -60,7 +60,7 @@ impl Runnable for Launches<'_> {
     }
 
     /// An empty kernel leaves nothing; that all of them ended without an error is what can be known.
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, _go_on: GoOn<'_>) -> Result<(), Trouble> {
         Ok(self.gpu.stream.synchronize()?)
     }
 }

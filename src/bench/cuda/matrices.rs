@@ -6,7 +6,7 @@ use cudarc::driver::{CudaSlice, DriverError, LaunchConfig, PushKernelArg};
 
 use super::Gpu;
 use super::kernels::BLOCK;
-use crate::bench::backend::{Runnable, Trouble, compare};
+use crate::bench::backend::{GoOn, Runnable, Trouble, compare};
 use crate::bench::inputs::{PERIODS, cells_to_check, product};
 
 /// Rows and columns of the matrices where there are many multiprocessors, and where there are few.
@@ -28,10 +28,10 @@ pub(super) struct Matrices<'a> {
 }
 
 impl<'a> Matrices<'a> {
-    pub(super) fn new(gpu: &'a Gpu) -> Result<Self, DriverError> {
+    pub(super) fn new(gpu: &'a Gpu, go_on: GoOn<'_>) -> Result<Self, Trouble> {
         let size = if gpu.multiprocessors >= MANY { SIZES.0 } else { SIZES.1 };
         let cells = size as usize * size as usize;
-        let filled = |period| gpu.functions.filled(&gpu.stream, cells, 0, period);
+        let filled = |period| gpu.functions.filled(&gpu.stream, cells, 0, period, go_on);
         Ok(Self {
             gpu,
             size,
@@ -66,7 +66,8 @@ impl Runnable for Matrices<'_> {
         Ok(gpu.timed(|| (0..times).try_for_each(|_| self.pass()))?)
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, go_on: GoOn<'_>) -> Result<(), Trouble> {
+        go_on()?;
         let size = self.size as usize;
         let out = self.gpu.stream.clone_dtoh(&self.out)?;
         self.gpu.stream.synchronize()?;

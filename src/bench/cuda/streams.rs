@@ -6,7 +6,7 @@ use cudarc::driver::{CudaSlice, DriverError, PushKernelArg};
 
 use super::Gpu;
 use super::kernels::{BLOCK, BLOCKS, grid};
-use crate::bench::backend::{Runnable, Trouble, compare};
+use crate::bench::backend::{GoOn, Runnable, Trouble, compare};
 use crate::bench::inputs::{
     DIMENSION, LOOKUPS, PERIOD, SCALAR, check_rows, check_sum, rows_in, value, windows,
 };
@@ -28,11 +28,11 @@ pub(super) struct Streamed<'a> {
 }
 
 impl<'a> Streamed<'a> {
-    pub(super) fn new(gpu: &'a Gpu, pass: Pass) -> Result<Self, DriverError> {
+    pub(super) fn new(gpu: &'a Gpu, pass: Pass, go_on: GoOn<'_>) -> Result<Self, Trouble> {
         let arrays = if pass == Pass::Copy { 2 } else { 3 };
         // Threads take four floats each, and an index of 32 bits is enough for the largest set.
         let length = gpu.floats / arrays / 4 * 4;
-        let filled = |shift| gpu.functions.filled(&gpu.stream, length, shift, PERIOD);
+        let filled = |shift| gpu.functions.filled(&gpu.stream, length, shift, PERIOD, go_on);
         Ok(Self {
             gpu,
             pass,
@@ -77,12 +77,13 @@ impl Runnable for Streamed<'_> {
         Ok(gpu.timed(|| (0..times).try_for_each(|_| self.pass()))?)
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, go_on: GoOn<'_>) -> Result<(), Trouble> {
         let expected = |place| match self.pass {
             Pass::Copy => value(place),
             Pass::Triad => value(place) + SCALAR * value(place + 1),
         };
         windows(self.written.len()).try_for_each(|window| {
+            go_on()?;
             let found = self.gpu.stream.clone_dtoh(&self.written.slice(window.clone()))?;
             self.gpu.stream.synchronize()?;
             compare(window.start, found.into_iter(), window.map(expected), 1e-6)
@@ -98,8 +99,8 @@ pub(super) struct Reduced<'a> {
 }
 
 impl<'a> Reduced<'a> {
-    pub(super) fn new(gpu: &'a Gpu) -> Result<Self, DriverError> {
-        let values = gpu.functions.filled(&gpu.stream, gpu.floats / 4 * 4, 0, PERIOD)?;
+    pub(super) fn new(gpu: &'a Gpu, go_on: GoOn<'_>) -> Result<Self, Trouble> {
+        let values = gpu.functions.filled(&gpu.stream, gpu.floats / 4 * 4, 0, PERIOD, go_on)?;
         Ok(Self { gpu, values, sums: gpu.stream.alloc_zeros(BLOCKS as usize)? })
     }
 
@@ -126,7 +127,8 @@ impl Runnable for Reduced<'_> {
         Ok(gpu.timed(|| (0..times).try_for_each(|_| self.pass()))?)
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, go_on: GoOn<'_>) -> Result<(), Trouble> {
+        go_on()?;
         let sums = self.gpu.stream.clone_dtoh(&self.sums)?;
         self.gpu.stream.synchronize()?;
         check_sum(sums.iter().map(|sum| f64::from(*sum)).sum(), self.values.len())
@@ -144,9 +146,9 @@ pub(super) struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    pub(super) fn new(gpu: &'a Gpu) -> Result<Self, DriverError> {
+    pub(super) fn new(gpu: &'a Gpu, go_on: GoOn<'_>) -> Result<Self, Trouble> {
         let rows = rows_in(gpu.floats);
-        let table = gpu.functions.filled(&gpu.stream, rows as usize * DIMENSION, 0, PERIOD)?;
+        let table = gpu.functions.filled(&gpu.stream, rows as usize * DIMENSION, 0, PERIOD, go_on)?;
         let found = gpu.stream.alloc_zeros(LOOKUPS as usize * DIMENSION)?;
         Ok(Self { gpu, table, found, rows, next: 0 })
     }
@@ -180,7 +182,8 @@ impl Runnable for Gathered<'_> {
         Ok(gpu.timed(|| (0..times).try_for_each(|_| self.pass()))?)
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, go_on: GoOn<'_>) -> Result<(), Trouble> {
+        go_on()?;
         let found = self.gpu.stream.clone_dtoh(&self.found)?;
         self.gpu.stream.synchronize()?;
         check_rows(&found, self.next.wrapping_sub(LOOKUPS), self.rows)

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 use cudarc::driver::{CudaSlice, DriverError, PinnedHostSlice};
 
 use super::Gpu;
-use crate::bench::backend::{Runnable, Trouble, compare};
+use crate::bench::backend::{GoOn, Runnable, Trouble, compare};
 use crate::bench::inputs::{PERIOD, value, windows};
 
 /// Floats in one copy: 16 MiB, long enough that starting it does not count.
 const LENGTH: usize = 4 * 1024 * 1024;
+
+/// Floats of the host's array that are filled between two looks at the time.
+const PIECE: usize = 256 * 1024;
 
 /// The way of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +42,8 @@ pub(super) struct Transfer<'a> {
 }
 
 impl<'a> Transfer<'a> {
-    pub(super) fn new(gpu: &'a Gpu, way: Way, host: Host) -> Result<Self, DriverError> {
+    pub(super) fn new(gpu: &'a Gpu, way: Way, host: Host, go_on: GoOn<'_>) -> Result<Self, Trouble> {
+        go_on()?;
         let length = LENGTH.min(gpu.floats);
         let mut host = match host {
             Host::Pageable => Memory::Pageable(vec![0.0; length]),
@@ -53,14 +57,17 @@ impl<'a> Transfer<'a> {
         };
         let (values, device) = match way {
             Way::ToDevice => (true, gpu.stream.alloc_zeros(length)?),
-            Way::ToHost => (false, gpu.functions.filled(&gpu.stream, length, 0, PERIOD)?),
+            Way::ToHost => (false, gpu.functions.filled(&gpu.stream, length, 0, PERIOD, go_on)?),
         };
         let slice = match &mut host {
             Memory::Pinned(memory) => memory.as_mut_slice()?,
             Memory::Pageable(memory) => memory,
         };
-        for (place, written) in slice.iter_mut().enumerate() {
-            *written = if values { value(place) } else { 0.0 };
+        for (number, piece) in slice.chunks_mut(PIECE).enumerate() {
+            go_on()?;
+            for (place, written) in piece.iter_mut().enumerate() {
+                *written = if values { value(number * PIECE + place) } else { 0.0 };
+            }
         }
         Ok(Self { gpu, way, host, device })
     }
@@ -92,9 +99,10 @@ impl Runnable for Transfer<'_> {
         Ok(begun.elapsed())
     }
 
-    fn check(&mut self) -> Result<(), Trouble> {
+    fn check(&mut self, go_on: GoOn<'_>) -> Result<(), Trouble> {
         let (gpu, device, host) = (self.gpu, &self.device, &self.host);
         windows(device.len()).try_for_each(|window| {
+            go_on()?;
             let expected = window.clone().map(value);
             match (self.way, host) {
                 (Way::ToDevice, _) => {

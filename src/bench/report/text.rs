@@ -151,7 +151,11 @@ mod tests {
         (hurried.iqr, hurried.noise, hurried.is_steady) = (None, None, false);
         hurried.wrong = Some("3 instead of 4".to_owned());
         let mut cpu = report(vec![kernel("launch", 1e-6, 0.0), hurried]);
-        cpu.skipped = vec![Skipped { name: "h2d_pinned".to_owned(), why: "no device".to_owned() }];
+        cpu.skipped = vec![Skipped {
+            name: "h2d_pinned".to_owned(),
+            why: "no device".to_owned(),
+            for_lack_of_time: false,
+        }];
         let text = cpu.text();
         for line in
             text.lines().filter(|line| ["launch", "copy", "h2d"].iter().any(|name| line.contains(name)))
