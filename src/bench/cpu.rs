@@ -11,7 +11,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::backend::{Backend, Opened, Runnable, Trouble};
 use super::kernel::KernelId;
-use super::report::DeviceState;
+use super::report::{DeviceState, Skipped};
 use arrays::{Gather, Pass, Reduce, Streams};
 use gemm::Product;
 use handover::HandOver;
@@ -62,7 +62,7 @@ impl Backend for Cpu {
                 | KernelId::ToHostPinned
                 | KernelId::ToHostPageable
         );
-        is_copy.then(|| "not on a CPU: there is no device to copy to".to_owned())
+        is_copy.then(|| Skipped::NO_DEVICE.to_owned())
     }
 
     fn prepare(&self, kernel: KernelId) -> Result<Box<dyn Runnable + '_>, Trouble> {

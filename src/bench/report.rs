@@ -155,6 +155,14 @@ pub struct Skipped {
     pub why: String,
 }
 
+impl Skipped {
+    /// Why a kernel is left out that had no time.
+    pub const SPENT: &str = "the budget was spent: give more with '--budget'";
+
+    /// Why copies to and from a device are left out where there is none.
+    pub const NO_DEVICE: &str = "not on a CPU: there is no device to copy to";
+}
+
 /// Under what kernels were timed. What could not be read is `None` and named in `missing`, and never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {

@@ -46,7 +46,7 @@ pub(super) fn measure_all(
     for (place, kernel) in here.iter().enumerate() {
         let left = clock.left();
         if left.is_zero() && place > 0 {
-            skip(tell, kernel, "the budget was spent: give more with '--budget'".to_owned());
+            skip(tell, kernel, Skipped::SPENT.to_owned());
             continue;
         }
         tell(&Line::Begun(kernel.name.to_owned()));
