@@ -7,6 +7,7 @@ mod kernels;
 mod reading;
 mod row;
 mod told;
+mod trouble;
 mod wall;
 
 use std::time::Duration;
@@ -46,11 +47,14 @@ const WITH_CURVES: u16 = 16;
 /// Curves with their title, and what happened meanwhile.
 const CURVES: u16 = 7;
 
+/// Rows of the table, its head among them, that curves leave it.
+const LEAST_TABLE: u16 = 5;
+
 /// The time that curves show.
 const SPAN: Duration = Duration::from_secs(600);
 
 /// Rows that what stands in the way, and what is said, take at most.
-const MOST_BLIND: u16 = 3;
+const MOST_BLIND: u16 = 6;
 const MOST_TOLD: u16 = 6;
 
 struct Gpus(Listing<Line>);
@@ -96,23 +100,23 @@ impl ListPanel for Gpus {
             let aside = if busy_cells > 0 { cells } else { table.count_words(rows) };
             title::draw("GPUs, a row each", &aside, view.palette, cut(&mut rest, 1), buffer);
         }
-        let mut blind = told::blind(view.snapshot);
+        let mut blind = trouble::blind(view.snapshot);
         blind.extend(told::left(view.snapshot));
         if rows.is_empty() {
             blind.extend(told::on_processors(view.snapshot));
             blind.push((NOTHING.to_owned(), ColorRole::Unknown));
             return draw_sentences(&blind, view, rest, buffer);
         }
-        let blind_rows = height_of(&blind, view, width).min(MOST_BLIND).min(height / 4);
-        draw_sentences(&blind, view, cut(&mut rest, blind_rows), buffer);
+        draw_blind(blind, view, height, &mut rest, buffer);
         let selected = table.selected(rows);
         let mut said: Vec<_> = selected.map(|row| told::row(row, view.snapshot)).unwrap_or_default();
         said.extend(told::on_processors(view.snapshot));
         let told = if height >= WITH_TOLD { height_of(&said, view, width).min(MOST_TOLD) } else { 0 };
         let is_told =
             |row: &Line| view.snapshot.history.traces(&row.gpu).next().is_some() && height >= WITH_CURVES;
-        let below = if selected.is_some_and(is_told) { CURVES } else { 0 };
         let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
+        let spare = rest.height.saturating_sub(told.saturating_add(wanted.min(LEAST_TABLE)));
+        let below = if selected.is_some_and(is_told) { CURVES.min(spare) } else { 0 };
         let most = rest.height.saturating_sub(told + below).max(2);
         table.draw(rows, view, cut(&mut rest, wanted.min(most)), buffer);
         draw_sentences(&said, view, cut(&mut rest, told), buffer);
@@ -128,9 +132,7 @@ impl ListPanel for Gpus {
             return self.draw_rows(rows, view, area, buffer);
         }
         let mut rest = area;
-        let blind = told::blind(view.snapshot);
-        let blind_rows = height_of(&blind, view, area.width).min(MOST_BLIND).min(area.height / 4);
-        draw_sentences(&blind, view, cut(&mut rest, blind_rows), buffer);
+        draw_blind(trouble::blind(view.snapshot), view, area.height, &mut rest, buffer);
         wall::draw(rows, view, rest, buffer);
     }
 
@@ -169,6 +171,26 @@ fn time_kernels(row: Option<&Line>, view: &View<'_>) -> Outcome {
          of its memory meanwhile, in a process of their own; where memory is short or it is full, they are not started."
     );
     Outcome::Wants(Intent::Ask(text, Effect::TimeKernels(gpu)))
+}
+
+/// Draws what stands in the way at the top of what is left of a panel of this height: whole sentences, and how many there is
+/// no room for.
+fn draw_blind(
+    mut blind: Vec<(String, ColorRole)>,
+    view: &View<'_>,
+    height: u16,
+    rest: &mut Rect,
+    buffer: &mut Buffer,
+) {
+    let (room, width, count) = (MOST_BLIND.min(height / 3), rest.width, blind.len());
+    let fits = |kept: &usize| height_of(&blind[..*kept], view, width) + u16::from(*kept < count) <= room;
+    let kept = (1..=count).rev().find(fits).unwrap_or(1);
+    if kept < count {
+        let more = format!("! and {} more: the panel of sources tells all", count - kept);
+        blind.splice(kept.., [(more, ColorRole::Suspect)]);
+    }
+    let rows = height_of(&blind, view, width).min(room);
+    draw_sentences(&blind, view, cut(rest, rows), buffer);
 }
 
 /// Draws how one GPU went on.

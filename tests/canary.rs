@@ -105,6 +105,13 @@ async fn a_canary_tells_times_and_what_keeps_it_from_them_and_goes_on_when_it_ca
         let reading = source.ask().await;
         assert!(reading.faults.iter().all(|fault| fault.kind == kind), "{scenario}: {reading:?}");
         assert_eq!(reading.faults.len(), 2, "{scenario}: {reading:?}");
+        let of = ["0", "1"].map(|number| [format!("GPU {number}: "), format!("gpu/box:{number} ")]);
+        for (fault, of) in reading.faults.iter().zip(of) {
+            assert!(
+                of.iter().any(|of| fault.message.as_str().starts_with(of.as_str())),
+                "{scenario}: {reading:?}"
+            );
+        }
         assert!(times(&reading).iter().all(|(_, part)| part != "triad"), "{scenario}: {reading:?}");
     }
 

@@ -61,8 +61,7 @@ fn a_demo_names_the_shard_and_the_key_and_leaves_the_terminal_as_it_was() {
         terminal.until_sent(b"\x1b]52;c;");
         terminal.press("q");
         assert_eq!(terminal.exit_code(), 0);
-        assert_eq!(terminal.leftovers(), [""; 0]);
-        assert!(!terminal.is_raw());
+        terminal.assert_as_before();
         assert!(terminal.contents().contains("what the lab did"), "{}", terminal.contents());
     }
 }

@@ -16,68 +16,6 @@ use headwater_test_support::terminal::Terminal;
 use headwater_test_support::{NvmlRelease, Readings, StubNvml, value_of};
 use tokio_util::sync::CancellationToken;
 
-/// What a healthy GPU answers; the numbers of each differ by its index.
-fn healthy(stub: &mut StubNvml, index: u32) {
-    let own = |key: &str| format!("{index}.{key}");
-    let answers = [
-        ("uuid", format!("GPU-stub-{index}")),
-        ("name", "NVIDIA H100 80GB HBM3".to_owned()),
-        ("bus", format!("00000000:{:02X}:00.0", 0x17 + index)),
-        ("utilization", (90 + index).to_string()),
-        ("utilization.memory", (40 + index).to_string()),
-        ("memory.total", "85899345920".to_owned()),
-        ("memory.reserved", "1000".to_owned()),
-        ("memory.used", (12_000_000_000_u64 + u64::from(index)).to_string()),
-        ("temperature.0", (60 + index).to_string()),
-        ("power", (300_500 + 1_000 * index).to_string()),
-        ("power.limit", "700000".to_owned()),
-        ("clock.1", (1_700 + index).to_string()),
-        ("clock.2", "2619".to_owned()),
-        ("clock.max.1", "1980".to_owned()),
-        ("reasons", "0x1".to_owned()),
-        ("pcie.rate.0", "2048".to_owned()),
-        ("pcie.rate.1", "1024".to_owned()),
-        ("pcie.generation", "5".to_owned()),
-        ("pcie.generation.max", "5".to_owned()),
-        ("pcie.width", "16".to_owned()),
-        ("pcie.width.max", "16".to_owned()),
-        ("pcie.replays", index.to_string()),
-        ("ecc.0.0", "7".to_owned()),
-        ("ecc.1.0", "1".to_owned()),
-        ("rows", "3,2,1,0".to_owned()),
-        ("link.0", "1".to_owned()),
-        ("link.1", "1".to_owned()),
-        ("link.2", "0".to_owned()),
-        ("link.0.errors.0", "1".to_owned()),
-        ("link.1.errors.0", "2".to_owned()),
-        ("link.0.errors.1", "0".to_owned()),
-        ("link.1.errors.1", "0".to_owned()),
-        ("link.0.errors.2", "4".to_owned()),
-        ("link.1.errors.2", "5".to_owned()),
-        ("link.0.errors.3", "0".to_owned()),
-        ("link.1.errors.3", "0".to_owned()),
-        ("processes", format!("{}:9000000000 {}:1000000", 4_000 + index, 5_000 + index)),
-        ("field.74", "2000000000".to_owned()),
-        ("field.76", "0".to_owned()),
-        ("field.251", "3500000000".to_owned()),
-        ("field.252", "0".to_owned()),
-        ("field.253", "0".to_owned()),
-    ];
-    let answers: Vec<(String, String)> = answers.into_iter().map(|(key, value)| (own(key), value)).collect();
-    let answers: Vec<(&str, &str)> = answers.iter().map(|(key, value)| (&**key, &**value)).collect();
-    stub.set(&answers);
-    stub.set(&[(&format!("process.{}", 4_000 + index), "/opt/bin/tritonserver --model-store /models")]);
-}
-
-fn stub(release: NvmlRelease, gpus: u32) -> StubNvml {
-    let mut stub = StubNvml::new(release);
-    for index in 0..gpus {
-        healthy(&mut stub, index);
-    }
-    stub.set(&[("count", &gpus.to_string())]);
-    stub
-}
-
 fn spec(stub: &StubNvml) -> NvmlSpec {
     NvmlSpec {
         library: Some(stub.library()),
@@ -148,7 +86,7 @@ fn lacks(readings: &[Reading]) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn every_number_arrives_of_two_gpus() {
-    let stub = stub(NvmlRelease::Present, 2);
+    let stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let mut looks = looks(&spec(&stub));
     let list = looks
         .readings
@@ -230,7 +168,7 @@ async fn every_number_arrives_of_two_gpus() {
 
 #[tokio::test]
 async fn what_is_missing_is_said_with_its_reason_and_ends_when_it_is_there() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     for (key, value, kind, words) in [
         ("init", "9", FaultKind::Unreachable, "driver is not loaded"),
         ("init", "18", FaultKind::Unreachable, "different versions"),
@@ -274,7 +212,7 @@ async fn without_the_library_it_is_a_fault_for_whom_asked_and_nothing_for_others
 
 #[tokio::test]
 async fn a_library_without_a_gpu_is_no_fault_where_nobody_asked_for_one() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     stub.set(&[("count", "0")]);
     let mut looks = looks(&NvmlSpec { is_expected: false, ..spec(&stub) });
     let reading = looks.readings.until("it is said", |reading| !reading.events.is_empty()).await;
@@ -291,7 +229,7 @@ async fn a_library_without_a_gpu_is_no_fault_where_nobody_asked_for_one() {
 
 #[tokio::test]
 async fn an_old_driver_tells_what_it_can_and_the_rest_is_missing_and_not_none() {
-    let stub = stub(NvmlRelease::Old, 1);
+    let stub = StubNvml::with_gpus(NvmlRelease::Old, 1);
     let mut looks = looks(&spec(&stub));
     let reading = looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     let missing = lacks(std::slice::from_ref(&reading));
@@ -310,7 +248,7 @@ async fn an_old_driver_tells_what_it_can_and_the_rest_is_missing_and_not_none() 
 
 #[tokio::test]
 async fn what_a_gpu_does_not_offer_is_said_until_it_does() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     stub.unset(&["0.power", "0.ecc.0.0", "0.link.0"]);
     stub.set(&[("0.clock.1", "0xffffffff"), ("0.fail.nvmlDeviceGetTemperature", "4")]);
     let mut looks = looks(&spec(&stub));
@@ -330,7 +268,7 @@ async fn what_a_gpu_does_not_offer_is_said_until_it_does() {
 
 #[tokio::test]
 async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_again() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     stub.set(&[("1.mig", "1"), ("1.slice.0", "9:1000:10")]);
     let mut looks = looks(&impatient(&stub));
     looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
@@ -366,7 +304,7 @@ async fn a_call_that_hangs_is_named_whichever_it_is_and_the_driver_is_heard_agai
 
 #[tokio::test]
 async fn a_hang_on_one_gpu_holds_up_the_others_and_says_which_it_is() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let mut looks = looks(&impatient(&stub));
     looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     stub.set(&[("1.hang", "nvmlDeviceGetPowerUsage")]);
@@ -383,7 +321,7 @@ async fn a_hang_on_one_gpu_holds_up_the_others_and_says_which_it_is() {
 
 #[tokio::test]
 async fn a_gpu_that_is_lost_is_said_to_be_with_its_xid_and_the_other_goes_on() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let mut looks = looks(&spec(&stub));
     looks.readings.until_sample(&gpu(0), GPU_TEMPERATURE).await;
     stub.set(&[("0.xids", "79"), ("0.lost", "1")]);
@@ -423,11 +361,11 @@ async fn a_gpu_that_is_lost_is_said_to_be_with_its_xid_and_the_other_goes_on() {
 
 #[tokio::test]
 async fn a_gpu_that_is_listed_no_more_is_lost_and_the_others_keep_their_numbers() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let mut looks = looks(&spec(&stub));
     looks.readings.until_sample(&gpu(1), GPU_TEMPERATURE).await;
     // The driver counts anew: what was GPU 1 is its GPU 0 now.
-    healthy(&mut stub, 0);
+    stub.heal(0);
     stub.set(&[("count", "1"), ("0.uuid", "GPU-stub-1"), ("0.temperature.0", "61")]);
     let fault = looks.readings.until_fault(&gpu(0), FaultKind::Unreachable).await;
     assert!(fault.message.as_str().starts_with("this GPU is lost"), "{}", fault.message);
@@ -444,7 +382,7 @@ async fn a_gpu_that_is_listed_no_more_is_lost_and_the_others_keep_their_numbers(
 
 #[tokio::test]
 async fn a_gpu_that_this_user_may_not_open_is_left_out_and_is_not_lost() {
-    let mut stub = stub(NvmlRelease::Present, 3);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 3);
     let denied = ["0.fail.nvmlDeviceGetHandleByIndex_v2", "2.fail.nvmlDeviceGetHandleByIndex_v2"];
     denied.iter().for_each(|key| stub.set(&[(key, "4")]));
     let mut looks = looks(&spec(&stub));
@@ -470,7 +408,7 @@ async fn a_gpu_that_this_user_may_not_open_is_left_out_and_is_not_lost() {
 
 #[tokio::test]
 async fn events_that_could_not_be_asked_for_are_asked_for_again() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     stub.set(&[("0.fail.nvmlDeviceRegisterEvents", "999")]);
     let mut looks = looks(&spec(&stub));
     let fault = looks.readings.until_fault(&gpu(0), FaultKind::Malformed).await;
@@ -482,7 +420,7 @@ async fn events_that_could_not_be_asked_for_are_asked_for_again() {
 
 #[tokio::test]
 async fn a_process_of_unknown_memory_is_said_to_be_one() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     stub.set(&[("0.processes", "4000:9000000000 5000:18446744073709551615")]);
     let mut looks = looks(&spec(&stub));
     let reading = looks.readings.until_sample(&gpu(0), GPU_PROCESS_MEMORY).await;
@@ -493,7 +431,7 @@ async fn a_process_of_unknown_memory_is_said_to_be_one() {
 
 #[tokio::test]
 async fn xid_events_arrive_by_code_once_each() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     // What was before somebody listened is not told.
     stub.set(&[("0.xids", "13")]);
     let mut looks = looks(&spec(&stub));
@@ -521,7 +459,7 @@ async fn xid_events_arrive_by_code_once_each() {
 
 #[tokio::test]
 async fn time_of_throttling_grows_while_it_lasts_and_idleness_is_none() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     // This driver counts nothing itself.
     stub.unset(&["0.field.74", "0.field.76", "0.field.251", "0.field.252", "0.field.253"]);
     stub.set(&[("0.reasons", "0x1")]);
@@ -551,7 +489,7 @@ async fn time_of_throttling_grows_while_it_lasts_and_idleness_is_none() {
 
 #[tokio::test]
 async fn each_slice_has_a_memory_and_processes_of_its_own() {
-    let mut stub = stub(NvmlRelease::Present, 1);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     stub.unset(&["0.utilization", "0.utilization.memory"]);
     stub.set(&[
         ("0.mig", "1"),
@@ -606,7 +544,7 @@ fn headwater(command: &[&str], config: &std::path::Path) -> (Option<i32>, String
 
 #[test]
 fn a_triage_tells_of_every_gpu_or_why_it_sees_none() {
-    let stub = stub(NvmlRelease::Present, 2);
+    let stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let triage = ["triage", "--for", "5s", "--format", "json"];
     let (code, out) = headwater(&triage, &config(&stub, &stub.library()));
     let report: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
@@ -630,7 +568,7 @@ fn a_triage_tells_of_every_gpu_or_why_it_sees_none() {
 
 #[test]
 fn the_doctor_lists_the_gpus_with_what_each_lacks() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     stub.set(&[("1.lost", "1")]);
     stub.unset(&["0.power"]);
     let (code, out) = headwater(&["doctor"], &config(&stub, &stub.library()));
@@ -648,7 +586,7 @@ fn the_doctor_lists_the_gpus_with_what_each_lacks() {
 
 #[test]
 fn beside_a_bare_target_the_gpus_of_this_machine_are_looked_at_where_it_is_wanted() {
-    let stub = stub(NvmlRelease::Present, 1);
+    let stub = StubNvml::with_gpus(NvmlRelease::Present, 1);
     let doctor = |locally: &str| {
         let mut headwater = std::process::Command::new(env!("CARGO_BIN_EXE_headwater"));
         // Nothing listens there; what is said of this machine does not depend on it.
@@ -667,14 +605,12 @@ fn beside_a_bare_target_the_gpus_of_this_machine_are_looked_at_where_it_is_wante
 
 #[test]
 fn the_screen_goes_on_and_says_which_gpu_and_why() {
-    let mut stub = stub(NvmlRelease::Present, 2);
+    let mut stub = StubNvml::with_gpus(NvmlRelease::Present, 2);
     let config = config(&stub, &stub.library());
     let home = config.parent().expect("it is a file");
-    let home_name = home.to_str().expect("temporary folders have plain names");
-    let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, home_name));
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_headwater"));
     let arguments = ["--no-color", "--config", config.to_str().expect("it has a plain name")];
-    let mut terminal = Terminal::start(program, &arguments, home, (160, 40), &variables);
+    let mut terminal = Terminal::start_at_home(program, &arguments, home, (160, 40), &[]);
     terminal.until_shown("gpu/host-a:1");
     terminal.press(":sources\r");
     let row = |screen: &str, source: &str, words: &str| {

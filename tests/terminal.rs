@@ -33,11 +33,7 @@ impl Desk {
 
     /// Starts a program, in a folder of its own.
     fn start(&self, program: &str, arguments: &[&str], size: (u16, u16)) -> Terminal {
-        let home = self.home.path().to_str().expect("temporary folders have plain names");
-        let folders = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PWD"].map(|name| (name, home));
-        // What runs beside the tests is not what they look at.
-        let variables = [&folders[..], &[("HEADWATER_LOCAL", "off")]].concat();
-        Terminal::start(Path::new(program), arguments, self.home.path(), size, &variables)
+        Terminal::start_at_home(Path::new(program), arguments, self.home.path(), size, &[])
     }
 
     /// Starts Headwater without colour, so that what is open is shown in reverse.
@@ -90,11 +86,6 @@ fn open(terminal: &mut Terminal, panel: &PanelRow) {
     terminal.until(&format!("'{}' is open", panel.name), |_| terminal.reversed().contains(panel.short));
 }
 
-fn assert_as_before(terminal: &Terminal) {
-    assert_eq!(terminal.leftovers(), [""; 0]);
-    assert!(!terminal.is_raw());
-}
-
 /// What was sent to set colours and attributes of characters, each as it stands between `ESC [` and `m`.
 fn attributes(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
@@ -108,14 +99,11 @@ fn attributes(bytes: &[u8]) -> Vec<String> {
 #[test]
 fn colours_are_those_that_the_environment_allows() {
     let desk = Desk::new();
-    let home = desk.home.path().to_str().expect("temporary folders have plain names");
     let sent = |more: &[(&str, &str)], arguments: &[&str]| {
-        let variables = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, home));
-        let variables = [&variables[..], more].concat();
         let target = desk.target();
         let arguments = [&[target.as_str()], arguments].concat();
         let program = Path::new(env!("CARGO_BIN_EXE_headwater"));
-        let mut terminal = Terminal::start(program, &arguments, desk.home.path(), (80, 24), &variables);
+        let mut terminal = Terminal::start_at_home(program, &arguments, desk.home.path(), (80, 24), more);
         terminal.until_shown(VERDICT);
         act(&mut terminal, Action::Quit);
         assert_eq!(terminal.exit_code(), 0);
@@ -143,7 +131,7 @@ fn every_panel_opens_by_its_key() {
         }
         act(&mut terminal, Action::Quit);
         assert_eq!(terminal.exit_code(), 0);
-        assert_as_before(&terminal);
+        terminal.assert_as_before();
     }
 }
 
@@ -196,7 +184,7 @@ fn the_screen_is_steered_by_keys() {
         terminal.until_shown("written to this folder");
         act(&mut terminal, Action::Quit);
         assert_eq!(terminal.exit_code(), 0);
-        assert_as_before(&terminal);
+        terminal.assert_as_before();
     }
     let exported = std::fs::read_dir(desk.home.path()).expect("the home can be read").flatten();
     let names: Vec<_> = exported.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -218,7 +206,7 @@ fn keys_are_answered_while_every_target_hangs() {
     act(&mut terminal, Action::Quit);
     assert_eq!(terminal.exit_code(), 0);
     desk.server.resume();
-    assert_as_before(&terminal);
+    terminal.assert_as_before();
 }
 
 #[test]
@@ -239,7 +227,7 @@ fn any_size_will_do_at_any_moment() {
     terminal.until_shown(VERDICT);
     act(&mut terminal, Action::Quit);
     assert_eq!(terminal.exit_code(), 0);
-    assert_as_before(&terminal);
+    terminal.assert_as_before();
 }
 
 #[test]
@@ -250,7 +238,7 @@ fn signals_give_the_terminal_back() {
         assert!(terminal.is_raw());
         terminal.signal(signal);
         assert_eq!(terminal.exit_code(), code, "{signal:?}");
-        assert_as_before(&terminal);
+        terminal.assert_as_before();
     }
 }
 
@@ -260,7 +248,7 @@ fn a_panic_is_logged_then_the_terminal_is_given_back_then_it_is_told() {
     for place in ["screen", "task"] {
         let mut terminal = desk.headwater((80, 24), &["--panic", place, "--mouse"]);
         assert_eq!(terminal.exit_code(), 101, "{place}");
-        assert_as_before(&terminal);
+        terminal.assert_as_before();
         assert!(terminal.contents().contains("panicked at"), "{}", terminal.contents());
         let bytes = terminal.bytes();
         let first = |what: &[u8]| bytes.windows(what.len()).position(|window| window == what);
@@ -313,7 +301,7 @@ fn it_is_suspended_and_brought_back_by_a_shell() {
     until_asked(&terminal);
     terminal.press("exit\r");
     assert_eq!(terminal.exit_code(), 0);
-    assert_as_before(&terminal);
+    terminal.assert_as_before();
 }
 
 #[test]
@@ -324,7 +312,7 @@ fn without_a_shell_to_return_to_it_goes_on() {
     terminal.until_shown("no shell to return to");
     act(&mut terminal, Action::Quit);
     assert_eq!(terminal.exit_code(), 0);
-    assert_as_before(&terminal);
+    terminal.assert_as_before();
 }
 
 #[test]
@@ -343,7 +331,7 @@ fn a_process_that_stood_still_draws_itself_anew() {
     });
     act(&mut terminal, Action::Quit);
     assert_eq!(terminal.exit_code(), 0);
-    assert_as_before(&terminal);
+    terminal.assert_as_before();
 }
 
 /// The negative control: whoever leaves the terminal as it should not be is found out.

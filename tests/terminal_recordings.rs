@@ -10,11 +10,8 @@ const SIZES: &[(u16, u16)] = &[(80, 24), (200, 60)];
 
 /// Starts Headwater in a home of its own; `more` are variables besides.
 fn started(home: &TempDir, arguments: &[&str], size: (u16, u16), more: &[(&str, &str)]) -> Terminal {
-    let folder = home.path().to_str().expect("temporary folders have plain names");
-    let own = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"].map(|name| (name, folder));
-    let variables = [&own[..], more].concat();
     let program = Path::new(env!("CARGO_BIN_EXE_headwater"));
-    Terminal::start(program, arguments, home.path(), size, &variables)
+    Terminal::start_at_home(program, arguments, home.path(), size, more)
 }
 
 fn home() -> TempDir {
@@ -23,8 +20,7 @@ fn home() -> TempDir {
 
 fn assert_left(mut terminal: Terminal) {
     assert_eq!(terminal.exit_code(), 0);
-    assert_eq!(terminal.leftovers(), [""; 0]);
-    assert!(!terminal.is_raw());
+    terminal.assert_as_before();
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn keys_that_the_screen_names_lead_from_step_0_to_a_write_up() {
         follow(&mut terminal);
         terminal.press("q");
         assert_eq!(terminal.exit_code(), 0);
-        assert_eq!(terminal.leftovers(), [""; 0]);
+        terminal.assert_as_before();
         told(&home);
     }
 }

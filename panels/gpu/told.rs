@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use headwater_engine::Snapshot;
 use headwater_engine::gpu_memory::Course;
 use headwater_engine::metric::{GPU_PROCESS_MEMORY, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::snapshot::GpuLeft;
 use headwater_engine::wording::verdict_word;
-use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::health::{self, unseen};
 use super::kernels::{self, Kernel};
 use super::reading::{Launched, course_words};
 use super::row::{Line, parts_of};
+use super::trouble;
 use crate::lines::{Line as Told, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
 
@@ -38,27 +39,6 @@ pub(super) static WORDS: &[(&str, &str)] = &[
     ("x", "such an error on every axis of time"),
     ("kernels", "what our own benchmark timed, against what was saved for this model and driver"),
 ];
-
-/// What stands in the way of seeing GPUs: sources of them, or of this machine's, that are in trouble.
-pub(super) fn blind(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
-    let is_of_gpus = |source: &Subject| match source.kind() {
-        Kind::Gpu => true,
-        Kind::Discovery => source.name() == "nvml",
-        _ => false,
-    };
-    let mut told = vec![];
-    for state in snapshot.sources.iter().filter(|state| is_of_gpus(&state.source)) {
-        if let Some((_, fault)) = &state.fault {
-            told.push((format!("! {}: {}", state.source, fault.message), ColorRole::Suspect));
-        }
-        if state.source.kind() == Kind::Discovery {
-            let missing =
-                state.unavailable.iter().map(|(what, why)| (format!("? {what}: {why}"), ColorRole::Unknown));
-            told.extend(missing);
-        }
-    }
-    told
-}
 
 /// GPUs that left lately, in one sentence.
 pub(super) fn left(snapshot: &Snapshot) -> Option<(String, ColorRole)> {
@@ -91,6 +71,7 @@ pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> 
     if let Some(summary) = kernels::summary(&kernels::of(snapshot, &line.gpu), snapshot) {
         told.push((format!("kernels: {summary}"), ColorRole::Text));
     }
+    told.extend(trouble::untold(&line.gpu, snapshot));
     told
 }
 
@@ -110,8 +91,9 @@ pub(super) fn page(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     let mark = format!("{} {}", glyph_of(line.verdict), verdict_word(line.verdict));
     let mut lines = vec![Told::new(Weight::Core, &mark, line.reason.clone()).colored(role_of(line.verdict))];
     lines.extend(cross_check(line));
+    lines.extend(trouble::of_one(&line.gpu, snapshot));
     lines.extend(health::lines(line, snapshot));
-    lines.extend(timed(&kernels::of(snapshot, &line.gpu), snapshot));
+    lines.extend(timed(line, snapshot));
     lines.extend(processes(line, snapshot));
     for rule in snapshot.rules.iter().filter(|rule| rule.subject.contains(&line.gpu)) {
         let label = if rule.state == "firing" { "! rule" } else { "rule" };
@@ -141,16 +123,19 @@ fn cross_check(line: &Line) -> Vec<Told> {
     ]
 }
 
-fn timed(kernels: &[Kernel], snapshot: &Snapshot) -> Vec<Told> {
-    if kernels.is_empty() {
+fn timed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
+    let mut lines = trouble::of_kernels(&line.gpu, snapshot);
+    let kernels = kernels::of(snapshot, &line.gpu);
+    if kernels.is_empty() && lines.is_empty() {
         return vec![unseen("kernels", "how long kernels take: our own benchmark was not run")];
     }
-    let line = |kernel: &Kernel| {
+    let timed = |kernel: &Kernel| {
         let role = if kernel.is_slow() { ColorRole::Suspect } else { ColorRole::Text };
         Told::new(Weight::Context, "kernel", format!("{} {}", kernel.name, kernel.words(snapshot)))
             .text_colored(role)
     };
-    kernels.iter().map(line).collect()
+    lines.extend(kernels.iter().map(timed));
+    lines
 }
 
 fn processes(line: &Line, snapshot: &Snapshot) -> Vec<Told> {

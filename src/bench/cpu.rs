@@ -15,7 +15,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::backend::{Backend, GoOn, Opened, Runnable, Trouble, fitting};
 use super::inputs::value;
 use super::kernel::KernelId;
-use super::report::DeviceState;
+use super::report::{DeviceState, Skipped};
 use arrays::{Gather, PART, Pass, Reduce, Streams, filled, piece};
 use gemm::Product;
 use handover::HandOver;
@@ -60,7 +60,7 @@ impl Backend for Cpu {
                 | KernelId::ToHostPinned
                 | KernelId::ToHostPageable
         );
-        is_copy.then(|| "not on a CPU: there is no device to copy to".to_owned())
+        is_copy.then(|| Skipped::NO_DEVICE.to_owned())
     }
 
     /// By a part of the set, of which is filled what an eighth of the time is enough for.

@@ -158,6 +158,11 @@ pub struct Skipped {
     pub for_lack_of_time: bool,
 }
 
+impl Skipped {
+    /// Why copies to and from a device are left out where there is none.
+    pub const NO_DEVICE: &str = "not on a CPU: there is no device to copy to";
+}
+
 /// Under what kernels were timed. What could not be read is `None` and named in `missing`, and never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {

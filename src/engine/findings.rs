@@ -484,7 +484,7 @@ mod tests {
         let breach = Breach::new("full".to_owned(), "full".to_owned(), 1.0, vec![]);
         match dated {
             Some(at) => breach.dated(at).judged(),
-            None => breach.at_most(crate::report::Confidence::Low).judged(),
+            None => breach.at_most(Confidence::Low).judged(),
         }
     }
 

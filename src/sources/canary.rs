@@ -3,23 +3,24 @@
 //! What it measures is what a small process of ours meets. It may accuse a GPU or its host, and clears neither: a service
 //! has other streams, other sizes and other neighbours.
 
+mod told;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_TIME, PROBE_OK, SCRAPE_TIME, Unit};
-use headwater_engine::quantity::{show, times};
+use headwater_engine::metric::{PROBE_OK, SCRAPE_TIME, Unit};
+use headwater_engine::quantity::show;
 use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::nvml::slice_of;
+use self::told::{Untimed, told};
 use super::{Outlet, Source, now, spawn};
 use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
-use crate::bench::report::KernelResult;
-use crate::bench::{BackendChoice, BenchError, BenchReport, Plan, baseline, run};
+use crate::bench::{BackendChoice, BenchError, Plan, baseline, run};
 
 /// The part under which the time of a launch stands: a service's own page may tell another one.
 const CANARY: &str = "canary";
@@ -29,6 +30,9 @@ const TIMINGS: &str = "kernel timings";
 
 /// What is missing while the budget is too short for some kernels.
 const MEDIANS: &str = "medians of some kernels";
+
+/// What is missing while a device cannot take some kernels.
+const KERNELS: &str = "some kernels";
 
 /// The kernels that a canary times: those that need no large copies.
 pub const USUAL_KERNELS: &[&str] = &["launch", "launch_sync", "launch_queue", "gemm", "triad", "gather"];
@@ -97,8 +101,15 @@ pub fn time_once(spec: CanarySpec, turn: &Turn, outlet: Outlet) -> Option<JoinHa
         };
         drop(held);
         let is_bad = !reading.faults.is_empty();
-        // Whoever asked is told; a fault would stand until somebody asks again.
-        reading.faults.clear();
+        // Whoever asked is told, and may look away meanwhile. Until somebody asks again kernels are missing for this reason,
+        // but nothing that goes on by itself is in trouble.
+        if let Some(fault) = reading.faults.drain(..).next() {
+            let what = RemoteText::new(TIMINGS);
+            reading
+                .events
+                .retain(|event| !matches!(event, Event::Available { what: known } if *known == what));
+            reading.events.push(Event::Unavailable { what, why: fault.message });
+        }
         let _ = outlet.readings.send(reading).await;
         (said, is_bad)
     }))
@@ -123,7 +134,7 @@ impl Canary {
         let mut reading = Reading::new(self.spec.subject.clone(), now());
         let mut said = vec![];
         let mut refused = vec![];
-        let mut hurried = vec![];
+        let mut untimed = Untimed::default();
         let first = [None];
         let named: Vec<Option<u32>> = self.spec.devices.iter().copied().map(Some).collect();
         for device in if named.is_empty() { &first[..] } else { &named } {
@@ -134,28 +145,32 @@ impl Canary {
                     if let Ok(Some(earlier)) = baseline::saved(&report) {
                         report.compare_with(&earlier);
                     }
-                    said.push(told(&report, &self.spec.host, &mut reading, &mut hurried));
+                    said.push(told(&report, &self.spec.host, &mut reading, &mut untimed));
                 }
                 Err(BenchError::Refused(why)) => {
+                    let why = of_device(*device, why);
                     said.push(format!("not timed: {why}"));
                     refused.push(why);
                 }
                 Err(error) => {
-                    said.push(error.to_string());
-                    reading.faults.push(fault(&error));
+                    let message = of_device(*device, error.to_string());
+                    reading.faults.push(Fault { kind: kind_of(&error), message: RemoteText::new(&message) });
+                    said.push(message);
                 }
             }
         }
         // That a device is better left alone is no failure of it.
-        let hurried = (!hurried.is_empty()).then(|| {
+        let hurried = (!untimed.hurried.is_empty()).then(|| {
             format!(
                 "a median needs {LEAST_FOR_A_MEDIAN} batches, and the budget of {} was too short for them: {}; give [canary] more, \
                  or fewer kernels",
                 show(self.spec.plan.budget.as_secs_f64(), Unit::Seconds),
-                hurried.join(", ")
+                untimed.hurried.join(", ")
             )
         });
-        for (what, why) in [(TIMINGS, refused.first()), (MEDIANS, hurried.as_ref())] {
+        let left_out = untimed.left_out_words();
+        let missing = [(TIMINGS, refused.first()), (MEDIANS, hurried.as_ref()), (KERNELS, left_out.as_ref())];
+        for (what, why) in missing {
             let what = RemoteText::new(what);
             reading.events.push(match why {
                 Some(why) => Event::Unavailable { what, why: RemoteText::new(why) },
@@ -187,180 +202,20 @@ impl Source for Canary {
     }
 }
 
-/// Adds the times of a report to a reading; what it came to, in one line. Kernels that had too little time for a median, or for a
-/// single run, go to `hurried`, with how many batches each had: what was seen of them is told to nobody as their time.
-fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut Vec<String>) -> String {
-    let is_cpu = report.backend == "cpu";
-    let about = if is_cpu {
-        Subject::component(Kind::Host, host)
-    } else {
-        let gpu = Subject::component(Kind::Gpu, &format!("{host}:{}", report.index));
-        report.slice.map_or_else(|| gpu.clone(), |slice| slice_of(&gpu, slice))
-    };
-    let named = |name: &str| if is_cpu { format!("cpu {name}") } else { name.to_owned() };
-    let mut words = vec![];
-    for kernel in &report.kernels {
-        if let Some(why) = &kernel.wrong {
-            let message = format!("{about} computes wrongly: {}: {why}", kernel.name);
-            reading.faults.push(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
-            words.push(format!("{} is WRONG", kernel.name));
-            continue;
-        }
-        let part = named(&kernel.name);
-        if !kernel.has_median() {
-            words.push(format!("{part} unknown"));
-            hurried.push(format!("{part} of {about} had {}", kernel.batches));
-            continue;
-        }
-        reading.part(&about, KERNEL_TIME, &part, Value::Gauge(kernel.median));
-        if let Some(baseline) = kernel.baseline {
-            reading.part(&about, KERNEL_BASELINE, &part, Value::Gauge(baseline));
-        }
-        // To hand a task to a pool of threads is no launch.
-        if kernel.name == "launch" && !is_cpu {
-            reading.part(&about, GPU_LAUNCH, CANARY, Value::Gauge(kernel.median));
-        }
-        let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
-        words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
+/// What went wrong with a device, by its number where one was asked for.
+fn of_device(device: Option<u32>, text: String) -> String {
+    let named = device.map(|number| format!("GPU {number}"));
+    match named.filter(|name| !text.starts_with(name.as_str())) {
+        Some(name) => format!("{name}: {text}"),
+        None => text,
     }
-    for skipped in report.skipped.iter().filter(|skipped| skipped.for_lack_of_time) {
-        let part = named(&skipped.name);
-        hurried.push(format!("{part} of {about} had none"));
-        words.push(format!("{part} unknown"));
-    }
-    let is_known = report.kernels.iter().any(|kernel| kernel.ratio.is_some());
-    let known = if is_known || !report.kernels.iter().any(KernelResult::has_median) {
-        ""
-    } else {
-        ", no baseline: 'headwater bench --save' keeps one"
-    };
-    format!("{about}: {}{known}", words.join(", "))
 }
 
-fn fault(error: &BenchError) -> Fault {
-    let kind = match error {
+fn kind_of(error: &BenchError) -> FaultKind {
+    match error {
         BenchError::Absent(_) | BenchError::Unusable(_) | BenchError::NoChild(_) => FaultKind::Unreachable,
         BenchError::Refused(_) => FaultKind::Busy,
         BenchError::Hung { .. } | BenchError::Held(_) => FaultKind::Silent,
         BenchError::Failed { .. } | BenchError::Died { .. } => FaultKind::Malformed,
-    };
-    Fault { kind, message: RemoteText::new(&error.to_string()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use headwater_engine::metric::MetricName;
-
-    use super::*;
-    use crate::bench::report::{Conditions, SCHEMA, Skipped};
-
-    fn kernel(name: &str, median: f64, ratio: Option<f64>, wrong: Option<&str>) -> KernelResult {
-        KernelResult {
-            name: name.to_owned(),
-            unit: "s".to_owned(),
-            median,
-            iqr: None,
-            noise: None,
-            min: median,
-            batches: 3,
-            rounds: 1,
-            runs: 10,
-            baseline: ratio.map(|ratio| median / ratio),
-            baseline_at: None,
-            ratio,
-            change: None,
-            cold: median,
-            is_steady: true,
-            work: 0.0,
-            table_bytes: None,
-            rate: None,
-            rate_unit: None,
-            wrong: wrong.map(str::to_owned),
-            at: None,
-        }
-    }
-
-    /// Subjects, metrics and parts.
-    type Rows = Vec<(String, String, String)>;
-
-    /// Four kernels; of one the result is wrong, and the last had too little time for a median.
-    fn report(backend: &str) -> BenchReport {
-        let mut report = BenchReport {
-            schema: SCHEMA,
-            backend: backend.to_owned(),
-            device: "a model".to_owned(),
-            index: 3,
-            slice: None,
-            driver: None,
-            at: String::new(),
-            kernels: vec![
-                kernel("launch", 48e-6, Some(40.0), None),
-                kernel("gemm", 1e-3, None, Some("3 instead of 4")),
-                kernel("triad", 2e-3, None, None),
-                kernel("gather", 3e-3, Some(9.0), None),
-            ],
-            skipped: [("copy", true), ("h2d_pinned", false)]
-                .map(|(name, for_lack_of_time)| Skipped {
-                    name: name.to_owned(),
-                    why: String::new(),
-                    for_lack_of_time,
-                })
-                .into(),
-            conditions: Conditions::default(),
-            notes: vec![],
-        };
-        report.kernels[3].batches = 2;
-        report
-    }
-
-    /// What a reading of such a report tells, and what is said of it.
-    fn read(backend: &str) -> (Rows, Reading, String, Vec<String>) {
-        let report = report(backend);
-        let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
-        let mut hurried = vec![];
-        let said = told(&report, "box", &mut reading, &mut hurried);
-        let name = |metric: &MetricName| metric.as_str().to_owned();
-        let part = |part: &Option<RemoteText>| part.as_ref().map(ToString::to_string).unwrap_or_default();
-        let rows = reading
-            .samples
-            .iter()
-            .map(|sample| (sample.subject.to_string(), name(&sample.metric), part(&sample.part)))
-            .collect();
-        (rows, reading, said, hurried)
-    }
-
-    #[test]
-    fn times_are_of_the_gpu_and_of_the_cpu_backend_of_the_host_and_labelled() {
-        let (rows, reading, said, hurried) = read("cuda");
-        let expected = [
-            ("gpu/box:3", "gpu.kernel.time", "launch"),
-            ("gpu/box:3", "gpu.kernel.baseline", "launch"),
-            ("gpu/box:3", "gpu.launch.latency", "canary"),
-            ("gpu/box:3", "gpu.kernel.time", "triad"),
-        ];
-        let expected =
-            expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
-        assert_eq!(rows, expected);
-        assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
-        assert_eq!(
-            said,
-            "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown, copy unknown"
-        );
-        // What the device lacks is no matter of time.
-        assert_eq!(hurried, ["gather of gpu/box:3 had 2", "copy of gpu/box:3 had none"]);
-
-        let canary = CanarySpec::new("box", Duration::from_millis(200));
-        let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
-        assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
-
-        let slice = BenchReport { slice: Some(9), ..report("cuda") };
-        let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
-        told(&slice, "box", &mut reading, &mut vec![]);
-        assert!(reading.samples.iter().all(|sample| sample.subject.as_str() == "gpu/box:3-mig-9"));
-
-        let (rows, ..) = read("cpu");
-        assert!(rows.iter().all(|(subject, metric, part)| {
-            subject == "host/box" && part.starts_with("cpu ") && metric != "gpu.launch.latency"
-        }));
     }
 }

@@ -1,11 +1,11 @@
 //! Drivers that fail, crash or hang, processes that are killed, and GPUs that are not there.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use headwater_test_support::processes::{children, is_gone};
 use headwater_test_support::{NvmlRelease, Ran, StubCuda, StubNvml, wait_until};
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::home::{Home, SMALL};
@@ -150,27 +150,9 @@ fn hanging_in(home: &Home, call: &str, arguments: &[&str]) -> (Child, Pid) {
     let parent = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("headwater runs");
     let stub = home.stub.as_ref().expect("these tests have a stub");
     wait_until("the driver is asked", || stub.calls().iter().any(|made| made == call));
-    let child = children(parent.id()).first().copied().expect("it measures in a process of its own");
+    let child =
+        children(Pid::from_child(&parent)).first().copied().expect("it measures in a process of its own");
     (parent, child)
-}
-
-/// The processes that any thread of a process has started.
-fn children(process: u32) -> Vec<Pid> {
-    let tasks = PathBuf::from(format!("/proc/{process}/task"));
-    let lists = std::fs::read_dir(tasks).into_iter().flatten().flatten();
-    let lists = lists.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    let all: Vec<i32> = lists
-        .flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>())
-        .collect();
-    all.into_iter().filter_map(Pid::from_raw).collect()
-}
-
-fn is_gone(process: Pid) -> bool {
-    let state =
-        std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
-    // One that nobody waits for any more is a name in a list and nothing else.
-    test_kill_process(process).is_err()
-        || state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
 }
 
 fn hanging_home() -> Home {

@@ -1,6 +1,5 @@
 //! A place of its own for each test of the benchmark, with the driver that is found there.
 
-use std::ffi::OsStr;
 use std::process::Command;
 
 use headwater_test_support::{Ran, StubCuda};
@@ -37,18 +36,7 @@ impl Home {
         for variable in ["HEADWATER_NVML", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"] {
             command.env_remove(variable);
         }
-        // What is no library hides the real driver, where a developer has one.
-        let nothing = self.folder.path().join("libraries");
-        std::fs::create_dir_all(&nothing).expect("a folder can be made");
-        for name in ["libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"] {
-            std::fs::write(nothing.join(name), "no library").expect("a file can be written");
-        }
-        let mut folders = nothing.into_os_string();
-        if let Some(stub) = &self.stub {
-            command.env("HEADWATER_CUDA_STUB", stub.scenario_file());
-            folders = [stub.folder().as_os_str(), folders.as_os_str()].join(OsStr::new(":"));
-        }
-        command.env("LD_LIBRARY_PATH", folders);
+        command.envs(StubCuda::variables(self.stub.as_ref(), self.folder.path()));
         command
     }
 

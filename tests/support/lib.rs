@@ -7,6 +7,7 @@ mod cluster;
 pub mod http;
 mod large_cluster;
 pub mod oracle;
+pub mod processes;
 mod ran;
 mod readings;
 mod release;

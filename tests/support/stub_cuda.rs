@@ -1,5 +1,6 @@
 //! A stub of the CUDA driver, compiled from C: it proves what the host does with a driver, and nothing about a GPU.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,6 +45,22 @@ impl StubCuda {
             Ok(done) => panic!("the stub of CUDA is not compiled: {}", String::from_utf8_lossy(&done.stderr)),
             Err(error) => panic!("the stub of CUDA needs a C compiler (cc): {error}"),
         }
+    }
+
+    /// The variables by which a program finds this stub, or no driver at all; `folder` is where files are put that hide the
+    /// real one, where a developer has it.
+    ///
+    /// # Panics
+    /// When they cannot be written.
+    pub fn variables(stub: Option<&Self>, folder: &Path) -> Vec<(&'static str, OsString)> {
+        let nothing = folder.join("libraries");
+        std::fs::create_dir_all(&nothing).expect("a folder can be made");
+        for name in ["libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"] {
+            std::fs::write(nothing.join(name), "no library").expect("a file can be written");
+        }
+        let Some(stub) = stub else { return vec![("LD_LIBRARY_PATH", nothing.into_os_string())] };
+        let folders = [stub.folder().as_os_str(), nothing.as_os_str()].join(OsStr::new(":"));
+        vec![("HEADWATER_CUDA_STUB", stub.scenario_file().into_os_string()), ("LD_LIBRARY_PATH", folders)]
     }
 
     /// The folder to put into `LD_LIBRARY_PATH`.

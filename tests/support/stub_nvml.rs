@@ -47,6 +47,74 @@ impl StubNvml {
         stub
     }
 
+    /// One that lists so many healthy GPUs.
+    ///
+    /// # Panics
+    /// Without a C compiler.
+    pub fn with_gpus(release: NvmlRelease, gpus: u32) -> Self {
+        let mut stub = Self::new(release);
+        (0..gpus).for_each(|index| stub.heal(index));
+        stub.set(&[("count", &gpus.to_string())]);
+        stub
+    }
+
+    /// Has a GPU answer as a healthy one does; the numbers of each differ by its index.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn heal(&mut self, index: u32) {
+        let own = |key: &str| format!("{index}.{key}");
+        let answers = [
+            ("uuid", format!("GPU-stub-{index}")),
+            ("name", "NVIDIA H100 80GB HBM3".to_owned()),
+            ("bus", format!("00000000:{:02X}:00.0", 0x17 + index)),
+            ("utilization", (90 + index).to_string()),
+            ("utilization.memory", (40 + index).to_string()),
+            ("memory.total", "85899345920".to_owned()),
+            ("memory.reserved", "1000".to_owned()),
+            ("memory.used", (12_000_000_000_u64 + u64::from(index)).to_string()),
+            ("temperature.0", (60 + index).to_string()),
+            ("power", (300_500 + 1_000 * index).to_string()),
+            ("power.limit", "700000".to_owned()),
+            ("clock.1", (1_700 + index).to_string()),
+            ("clock.2", "2619".to_owned()),
+            ("clock.max.1", "1980".to_owned()),
+            ("reasons", "0x1".to_owned()),
+            ("pcie.rate.0", "2048".to_owned()),
+            ("pcie.rate.1", "1024".to_owned()),
+            ("pcie.generation", "5".to_owned()),
+            ("pcie.generation.max", "5".to_owned()),
+            ("pcie.width", "16".to_owned()),
+            ("pcie.width.max", "16".to_owned()),
+            ("pcie.replays", index.to_string()),
+            ("ecc.0.0", "7".to_owned()),
+            ("ecc.1.0", "1".to_owned()),
+            ("rows", "3,2,1,0".to_owned()),
+            ("link.0", "1".to_owned()),
+            ("link.1", "1".to_owned()),
+            ("link.2", "0".to_owned()),
+            ("link.0.errors.0", "1".to_owned()),
+            ("link.1.errors.0", "2".to_owned()),
+            ("link.0.errors.1", "0".to_owned()),
+            ("link.1.errors.1", "0".to_owned()),
+            ("link.0.errors.2", "4".to_owned()),
+            ("link.1.errors.2", "5".to_owned()),
+            ("link.0.errors.3", "0".to_owned()),
+            ("link.1.errors.3", "0".to_owned()),
+            ("processes", format!("{}:9000000000 {}:1000000", 4_000 + index, 5_000 + index)),
+            ("field.74", "2000000000".to_owned()),
+            ("field.76", "0".to_owned()),
+            ("field.251", "3500000000".to_owned()),
+            ("field.252", "0".to_owned()),
+            ("field.253", "0".to_owned()),
+        ];
+        let answers: Vec<(String, String)> =
+            answers.into_iter().map(|(key, value)| (own(key), value)).collect();
+        let answers: Vec<(&str, &str)> = answers.iter().map(|(key, value)| (&**key, &**value)).collect();
+        self.set(&answers);
+        self.set(&[(&format!("process.{}", 4_000 + index), "/opt/bin/tritonserver --model-store /models")]);
+    }
+
     /// The library's file.
     pub fn library(&self) -> PathBuf {
         self.folder.path().join("libnvidia-ml.so.1")

@@ -1,5 +1,7 @@
 //! A real terminal for a real program: a pty, what the program draws on it, and what it leaves behind.
 
+mod at_home;
+
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
@@ -38,6 +40,18 @@ struct Seen {
 /// What is different from before, after a program has ended.
 pub type Leftovers = Vec<String>;
 
+/// Variables of the developer's that programs would heed.
+const UNWANTED: &[&str] = &[
+    "TMUX",
+    "STY",
+    "NO_COLOR",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    "HEADWATER_NVML",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+];
+
 /// Sequences that switch something on, with what switches it off and what it is.
 const SWITCHES: &[(&str, &str, &str)] = &[
     ("\x1b[?1049h", "\x1b[?1049l", "the alternate screen is still shown"),
@@ -74,7 +88,7 @@ impl Terminal {
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
         command.cwd(folder);
-        for unwanted in ["TMUX", "STY", "NO_COLOR", "RUST_LOG", "RUST_BACKTRACE"] {
+        for unwanted in UNWANTED {
             command.env_remove(unwanted);
         }
         command.env("TERM", "xterm-256color");

@@ -5,7 +5,7 @@
  * can change it while a benchmark runs. A line is a key and what belongs to it:
  *
  *   fail CALL CODE      this call returns this code
- *   hang CALL           this call never returns
+ *   hang CALL           this call does not return while the line is there
  *   crash CALL          this call ends the process by a signal
  *   devices COUNT       so many GPUs (1 unless told otherwise)
  *   shows GPU GPU ...   these of the host's GPUs are shown, in this order (all, in theirs, unless told otherwise)
@@ -78,8 +78,7 @@ static int met(const char *call) {
         }
     }
     if (told("crash", call, rest, sizeof rest)) abort();
-    if (told("hang", call, rest, sizeof rest))
-        for (;;) pause();
+    while (told("hang", call, rest, sizeof rest)) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     return told("fail", call, rest, sizeof rest) ? atoi(rest) : 0;
 }
 #define MEET() do { int code = met(__func__); if (code) return code; } while (0)
