@@ -38,7 +38,7 @@ struct Queue(Listing<Line>);
 static COLUMNS: &[Column<Line>] = &[
     text("queue", "the queue, or one instance of it", Width::Rest(16), 0, |line| {
         let shown = format!("{} {}", glyph_of(line.verdict), line.name());
-        Cell::text(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
+        Cell::name(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
     }),
     number("waiting", Unit::Count, "requests waiting for a place in a batch", 8, 0, |line| {
         Cell::number(line.waiting)
