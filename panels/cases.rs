@@ -143,6 +143,11 @@ impl ListPanel for Cases {
         }
     }
 
+    fn beside_key(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let does_nothing = action == Action::SaveCase && !save(view).does_something();
+        (!does_nothing).then(|| action.row().short)
+    }
+
     fn explained(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (

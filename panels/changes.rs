@@ -187,8 +187,8 @@ impl ListPanel for Changes {
         if self.listing.opened_id().is_some() { ON_A_PAGE } else { &[Action::Week, Action::Open] }
     }
 
-    fn beside_key(&self, action: Action) -> &'static str {
-        if action == Action::Week { self.span.other().word() } else { action.row().short }
+    fn beside_key(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        Some(if action == Action::Week { self.span.other().word() } else { action.row().short })
     }
 
     fn explained(&self) -> &'static [(&'static str, &'static str)] {

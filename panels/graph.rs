@@ -20,7 +20,6 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::lines;
-use crate::overview::way_to;
 use crate::palette::ColorRole;
 use crate::panel::{Intent, Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
@@ -215,31 +214,17 @@ impl Panel for Graph {
             self.is_unhealthy_alone = !self.is_unhealthy_alone;
             return Outcome::Done;
         }
-        let Some(focus) = self.focus(&facts) else { return Outcome::Ignored };
-        let walk =
-            walk::Walk { facts: &facts, laid: &self.laid.layout, focus: &focus, along: self.along.as_ref() };
-        let step = match action {
-            Action::Left => walk.to_caller(),
-            Action::Right => walk.to_callee(),
-            Action::Up => walk.to_sibling(self.is_near, -1),
-            Action::Down => walk.to_sibling(self.is_near, 1),
-            Action::Top => walk.to_sibling(self.is_near, isize::MIN),
-            Action::Bottom => walk.to_sibling(self.is_near, isize::MAX),
-            Action::Open => {
-                return match way_to(view.snapshot, &focus) {
-                    Ok((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
-                    Err(reason) => Outcome::Refused(reason),
-                };
+        match self.leads(action, &facts) {
+            Some(Ok(walk::Leads::Panel(panel, subject))) => {
+                Outcome::Wants(Intent::Show(panel, Some(subject)))
             }
-            _ => return Outcome::Ignored,
-        };
-        match step {
-            Ok(walk::Step { to, along }) => {
+            Some(Ok(walk::Leads::Step(walk::Step { to, along }))) => {
                 self.cursor = Some(to);
                 self.along = along;
                 Outcome::Done
             }
-            Err(reason) => Outcome::Refused(reason),
+            Some(Err(reason)) => Outcome::Refused(reason),
+            None => Outcome::Ignored,
         }
     }
 
@@ -247,8 +232,13 @@ impl Panel for Graph {
         &[Action::Open, Action::Left, Action::Right, Action::Unhealthy]
     }
 
-    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
         match action {
+            Action::Open | Action::Left | Action::Right
+                if !matches!(self.leads(action, &Facts::new(view.snapshot)), Some(Ok(_))) =>
+            {
+                None
+            }
             Action::Left => Some("caller"),
             Action::Right => Some("callee"),
             Action::Unhealthy if self.is_unhealthy_alone => Some("all"),

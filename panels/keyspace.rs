@@ -26,7 +26,7 @@ use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use drawing::{draw_foot, draw_running, draw_told, draw_views, take};
 use pane::{Opened, Pane, ViewRow};
-use way::{BIG, SHARDS, is_searched, place_of};
+use way::{BIG, SHARDS, place_of};
 pub(crate) use ways::ask_next;
 
 /// This panel's line in the table.
@@ -165,14 +165,20 @@ impl Panel for Keyspace {
     }
 
     fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
-        let is_past = view.is_replay || view.snapshot.gone_back_from.is_some();
         match action {
-            Action::Open => Some(self.row().opens),
+            Action::Open => self.seeing(view, |pane, looked| pane.opens(looked)).then_some(self.row().opens),
             Action::Left | Action::Right => Some("other view"),
             Action::Back if self.at == SHARDS && self.of.is_none() => None,
-            Action::Scan | Action::SearchHot if is_past => None,
+            Action::Scan if !big_key_scan::act(action, self.about(view).as_ref(), view).does_something() => {
+                None
+            }
+            // Among the ways this key asks for the one under the cursor, as opening does.
+            Action::SearchHot if self.row().name == "ways" => {
+                self.short(Action::Open, view).map(|_| action.row().short)
+            }
+            Action::SearchHot if !ask_next(self.about(view).as_ref(), view).does_something() => None,
             Action::PauseScan | Action::CancelScan
-                if is_past || !self.steered(view).is_some_and(|shard| is_searched(view.snapshot, &shard)) =>
+                if !big_key_scan::act(action, self.steered(view).as_ref(), view).does_something() =>
             {
                 None
             }

@@ -1,6 +1,7 @@
 //! A table whose rows may open as a page, and what every panel that is one does with keys and views.
 
 mod kept;
+mod opening;
 
 use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::{Snapshot, Subject};
@@ -12,6 +13,7 @@ use crate::page::Page;
 use crate::panel::{Outcome, Panel, View};
 use crate::table::{Column, Row, Table};
 use kept::Kept;
+pub(crate) use opening::Opens;
 
 /// A panel that is a list of rows. It says what its rows are and draws them; what lists have in common stands once, in the
 /// [`Panel`] that each of these is.
@@ -59,6 +61,11 @@ pub(crate) trait ListPanel {
         None
     }
 
+    /// What `open` does to a row, or why it does nothing to it.
+    fn opens(&self, _row: &Self::Row, _view: &View<'_>) -> Result<Opens, String> {
+        Ok(Opens::Page)
+    }
+
     /// Takes an action in its own way; `None` for one that it takes as every list does.
     fn act_first(&mut self, _action: Action, _rows: &[Self::Row], _view: &View<'_>) -> Option<Outcome> {
         None
@@ -87,9 +94,9 @@ pub(crate) trait ListPanel {
         }
     }
 
-    /// What the bar of keys says beside the key of an action.
-    fn beside_key(&self, action: Action) -> &'static str {
-        action.row().short
+    /// What the bar of keys says beside the key of an action; `None` while it would do nothing.
+    fn beside_key(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        Some(action.row().short)
     }
 
     /// Words that help explains.
@@ -135,6 +142,7 @@ fn draw_by<P: ListPanel>(
     if !area.is_empty() {
         draw(panel, &mut rows, view, area, buffer);
     }
+    panel.listing_mut().leads = opening::leads(panel, &rows, view);
     keep(panel, rows, view);
 }
 
@@ -150,7 +158,10 @@ impl<P: ListPanel> Panel for P {
     fn act(&mut self, action: Action, view: &View<'_>) -> Outcome {
         let rows = settled(self, view);
         let own = self.act_first(action, &rows, view);
-        let outcome = own.unwrap_or_else(|| self.listing_mut().act(action, &rows, P::NOTHING));
+        let outcome = own.unwrap_or_else(|| match action {
+            Action::Open if self.listing().opened.is_none() => opening::open(self, &rows, view),
+            _ => self.listing_mut().act(action, &rows, P::NOTHING),
+        });
         keep(self, rows, view);
         outcome
     }
@@ -159,8 +170,9 @@ impl<P: ListPanel> Panel for P {
         self.offered()
     }
 
-    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
-        Some(self.beside_key(action))
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let leads_nowhere = action == Action::Open && !self.listing().leads;
+        self.beside_key(action, view).filter(|_| !leads_nowhere)
     }
 
     fn words(&self) -> &'static [(&'static str, &'static str)] {
@@ -211,6 +223,8 @@ pub(crate) struct Listing<R: 'static> {
     pub(crate) page: Page,
     /// The id of the row whose page is shown.
     opened: Option<String>,
+    /// Whether `open` does something to the row under the cursor, as of the last look.
+    leads: bool,
     /// A subject on whose row the cursor is to be put.
     wanted: Option<Subject>,
     /// The rows of the last look, where they are worth keeping.
@@ -219,7 +233,8 @@ pub(crate) struct Listing<R: 'static> {
 
 impl<R: Row> Listing<R> {
     pub(crate) fn new(columns: &'static [Column<R>]) -> Self {
-        Self { table: Table::new(columns), page: Page::default(), opened: None, wanted: None, kept: None }
+        let (table, page) = (Table::new(columns), Page::default());
+        Self { table, page, opened: None, leads: true, wanted: None, kept: None }
     }
 
     /// The id of the row whose page is shown, be the row still there or not.
@@ -237,6 +252,12 @@ impl<R: Row> Listing<R> {
     pub(crate) fn want(&mut self, subject: &Subject) {
         self.close();
         self.wanted = Some(subject.clone());
+    }
+
+    /// Opens the page of a row, from its top.
+    fn turn_to_page(&mut self, id: String) {
+        self.opened = Some(id);
+        self.page = Page::default();
     }
 
     /// Leaves the page.
@@ -261,8 +282,7 @@ impl<R: Row> Listing<R> {
                 let Some(row) = self.table.selected(rows) else {
                     return Outcome::Refused(nothing.to_owned());
                 };
-                self.opened = Some(row.id().to_owned());
-                self.page = Page::default();
+                self.turn_to_page(row.id().to_owned());
             }
             _ => return self.table.act(action, rows),
         }

@@ -42,7 +42,7 @@ const WITH_MORE: u16 = 12;
 /// Rows of dependencies that come before what is only context of the verdict.
 const FIRST_DEPENDENCIES: u16 = 6;
 
-use ways::{accused, count_left_out, cut, hint};
+use ways::{count_left_out, cut};
 
 /// Rows that one dependency and one signal may take.
 const MOST_ROWS_EACH: u16 = 3;
@@ -87,10 +87,8 @@ impl Panel for Overview {
         }
         let (snapshot, palette) = (view.snapshot, view.palette);
         // Where the verdict has a title, what the keys lead to stands there.
-        let (above, within) = match area.height >= WITH_TITLE {
-            true => (hint(view), None),
-            false => (None, hint(view)),
-        };
+        let hint = self.hint(view);
+        let (above, within) = if area.height >= WITH_TITLE { (hint, None) } else { (None, hint) };
         self.offered = search::offered(view);
         let lines = verdict::lines(view, within);
         let dependencies = dependencies::rows(snapshot);
@@ -131,7 +129,12 @@ impl Panel for Overview {
             Action::Down => place.map_or(0, |place| place + 1),
             Action::Top | Action::PageUp => 0,
             Action::Bottom | Action::PageDown => last,
-            Action::Open => return self.opened(view.snapshot),
+            Action::Open => {
+                return match self.way(view.snapshot) {
+                    Ok((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
+                    Err(why) => Outcome::Refused(why),
+                };
+            }
             Action::Scan | Action::SearchHot | Action::PauseScan | Action::CancelScan => {
                 return search::steer(action, view);
             }
@@ -147,6 +150,17 @@ impl Panel for Overview {
 
     fn actions(&self) -> &'static [Action] {
         self.offered
+    }
+
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let does_something = match action {
+            Action::Open => self.way(view.snapshot).is_ok(),
+            Action::Scan | Action::SearchHot | Action::PauseScan | Action::CancelScan => {
+                search::steer(action, view).does_something()
+            }
+            _ => true,
+        };
+        does_something.then(|| action.row().short)
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
@@ -231,24 +245,6 @@ impl Overview {
     fn place(&self, rows: &[&SubjectVerdict]) -> Option<usize> {
         let cursor = self.cursor.as_ref()?;
         rows.iter().position(|row| row.subject == *cursor)
-    }
-
-    /// Opens what is under the cursor, or the first suspect where there is no cursor yet.
-    fn opened(&self, snapshot: &Snapshot) -> Outcome {
-        let rows = dependencies::rows(snapshot);
-        let under_cursor = self.place(&rows).map(|place| rows[place]);
-        let suspects = &snapshot.report.suspects;
-        let wanted = match under_cursor {
-            Some(row) => way_to(snapshot, &row.subject),
-            None => suspects
-                .first()
-                .map(accused)
-                .ok_or_else(|| "nothing is accused: put the cursor on a dependency first".to_owned()),
-        };
-        match wanted {
-            Ok((panel, subject)) => Outcome::Wants(Intent::Show(panel, Some(subject))),
-            Err(why) => Outcome::Refused(why),
-        }
     }
 }
 

@@ -218,9 +218,64 @@ pub enum Play {
     Seek(Moment),
 }
 
+impl Outcome {
+    /// Whether the action does something, so that a bar of keys may offer it.
+    pub fn does_something(&self) -> bool {
+        matches!(self, Self::Done | Self::Wants(_))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use headwater_widgets::Glyphs;
+
     use super::*;
+    use crate::action::Scope;
+    use crate::example::{Trouble, World, drawn, keys, live};
+
+    /// Every panel with its cursor so many rows further down, as it is drawn.
+    fn opened(row: &PanelRow, view: &View<'_>, down: usize) -> Box<dyn Panel> {
+        let mut panel = (row.make)();
+        drawn(&mut *panel, view.snapshot, view.palette, 80, 24);
+        for _ in 0..down {
+            panel.act(Action::Down, view);
+        }
+        drawn(&mut *panel, view.snapshot, view.palette, 80, 24);
+        panel
+    }
+
+    #[test]
+    fn keys_that_are_offered_do_something() {
+        let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+        let mut offered = 0;
+        for (trouble, is_replay) in [
+            (Trouble::FullLink, false),
+            (Trouble::FullLink, true),
+            (Trouble::None, false),
+            (Trouble::Late, false),
+            (Trouble::Refused, false),
+            (Trouble::Nothing, false),
+        ] {
+            let snapshot = World::after(trouble, 45);
+            let view = View { is_replay, ..live(&snapshot, &palette, &keys) };
+            for (row, down) in PANELS.iter().flat_map(|row| (0..6).map(move |down| (row, down))) {
+                let panel = opened(row, &view, down);
+                let of_tables = (!panel.fields().is_empty()).then_some(Action::Open);
+                let actions: Vec<Action> = panel.actions().iter().copied().chain(of_tables).collect();
+                let is_offered =
+                    |action: &Action| panel.short(*action, &view).is_some() && *action != Action::TimeKernels;
+                for action in actions.into_iter().filter(is_offered) {
+                    let outcome = opened(row, &view, down).act(action, &view);
+                    let is_for_the_screen =
+                        action.row().scope == Scope::Everywhere && outcome == Outcome::Ignored;
+                    let place = format!("{} of {trouble:?} after {down}, replay {is_replay}", row.name);
+                    assert!(outcome.does_something() || is_for_the_screen, "{place}: {action:?} {outcome:?}");
+                    offered += 1;
+                }
+            }
+        }
+        assert!(offered > 100, "{offered}");
+    }
 
     #[test]
     fn names_of_panels_are_unique_and_no_actions() {

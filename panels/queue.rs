@@ -10,9 +10,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
-use crate::listing::{ListPanel, Listing};
+use crate::listing::{ListPanel, Listing, Opens};
 use crate::palette::{ColorRole, glyph_of, role_of};
-use crate::panel::{Outcome, PanelRow, View};
+use crate::panel::{PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
 use crate::table::{Cell, Column, Width, number, text};
 use crate::title;
@@ -38,7 +38,7 @@ struct Queue(Listing<Line>);
 static COLUMNS: &[Column<Line>] = &[
     text("queue", "the queue, or one instance of it", Width::Rest(16), 0, |line| {
         let shown = format!("{} {}", glyph_of(line.verdict), line.name());
-        Cell::text(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
+        Cell::name(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
     }),
     number("waiting", Unit::Count, "requests waiting for a place in a batch", 8, 0, |line| {
         Cell::number(line.waiting)
@@ -132,9 +132,8 @@ impl ListPanel for Queue {
         row.words()
     }
 
-    /// A queue has no page of its own.
-    fn act_first(&mut self, action: Action, _rows: &[Line], _view: &View<'_>) -> Option<Outcome> {
-        (action == Action::Open).then_some(Outcome::Ignored)
+    fn opens(&self, row: &Line, _view: &View<'_>) -> Result<Opens, String> {
+        Err(format!("{} has no page of its own: all that is told of it stands here", row.id))
     }
 
     fn turn_to(&mut self, subject: &Subject) {

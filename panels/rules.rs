@@ -66,7 +66,7 @@ static COLUMNS: &[Column<Line>] = &[
         title: "subject",
         width: Width::Cells(20),
         rank: 0,
-        cell: |line| Cell::text(line.state().subject.as_str()),
+        cell: |line| Cell::name(line.state().subject.as_str()),
         draw: None,
     },
     Column {

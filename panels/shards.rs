@@ -24,7 +24,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::big_key_scan::{self, scan_of, shard_of};
+use crate::big_key_scan::{self, shard_of};
 use crate::keyspace::ask_next;
 use crate::palette::ColorRole;
 use crate::panel::{Outcome, Panel, PanelRow, View};
@@ -162,15 +162,18 @@ impl Panel for Shards {
     }
 
     fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
-        let is_scanned = || match self.subject(view.snapshot) {
-            Some(shard) => scan_of(view.snapshot, &shard).is_some_and(|scan| !scan.state.has_ended()),
-            None => false,
-        };
+        let about = || self.subject(view.snapshot);
         match action {
             Action::Left | Action::Right => Some("other number"),
-            Action::PauseScan | Action::CancelScan if !is_scanned() => None,
+            Action::Scan | Action::PauseScan | Action::CancelScan
+                if !big_key_scan::act(action, about().as_ref(), view).does_something() =>
+            {
+                None
+            }
+            Action::SearchHot if !ask_next(about().as_ref(), view).does_something() => None,
             // A node and a number have no page of their own.
             Action::Open if self.open != Open::List => None,
+            Action::Open | Action::Compare if about().is_none() => None,
             _ => Some(action.row().short),
         }
     }

@@ -32,6 +32,14 @@ pub(crate) const ROW: PanelRow = PanelRow {
 const HEIGHT_FOR_HEAD: u16 = 6;
 const HEIGHT_FOR_FOOT: u16 = 10;
 
+/// What opening a row comes to.
+enum Opens {
+    /// The shard of the node that logged an entry is shown.
+    Shard(Option<Subject>),
+    /// The entries of this group are.
+    Group(String),
+}
+
 struct SlowLog {
     groups: Table<GroupLine>,
     entries: Table<EntryLine>,
@@ -110,12 +118,27 @@ impl SlowLog {
         texts.join("   ")
     }
 
+    /// Whether arguments were collected.
+    fn has_arguments(&self, snapshot: &Snapshot) -> bool {
+        self.logged(snapshot).any(|(_, entry)| !entry.arguments.is_empty())
+    }
+
+    /// What opening comes to, where there is a row to open.
+    fn opens(&self, snapshot: &Snapshot) -> Option<Opens> {
+        if self.shows_entries() {
+            let rows = self.entry_lines(snapshot);
+            return self.entries.selected(&rows).map(|row| Opens::Shard(row.node.parent()));
+        }
+        let rows = self.group_lines(snapshot);
+        self.groups.selected(&rows).map(|row| Opens::Group(row.id.clone()))
+    }
+
     fn turn_arguments(&mut self, snapshot: &Snapshot) -> Outcome {
         if self.shows_arguments {
             self.shows_arguments = false;
             return Outcome::Done;
         }
-        if self.logged(snapshot).all(|(_, entry)| entry.arguments.is_empty()) {
+        if !self.has_arguments(snapshot) {
             let why = "no arguments were collected: slow_arguments = true in the configuration collects them";
             return Outcome::Refused(why.to_owned());
         }
@@ -184,21 +207,14 @@ impl Panel for SlowLog {
                 Outcome::Done
             }
             Action::Arguments => self.turn_arguments(snapshot),
-            Action::Open if self.shows_entries() => {
-                let rows = self.entry_lines(snapshot);
-                match self.entries.selected(&rows) {
-                    Some(row) => Outcome::Wants(Intent::Show("shards", row.node.parent())),
-                    None => Outcome::Refused("there is no entry".to_owned()),
+            Action::Open => match self.opens(snapshot) {
+                Some(Opens::Shard(shard)) => Outcome::Wants(Intent::Show("shards", shard)),
+                Some(Opens::Group(id)) => {
+                    self.opened = Some(id);
+                    Outcome::Done
                 }
-            }
-            Action::Open => {
-                let rows = self.group_lines(snapshot);
-                match self.groups.selected(&rows) {
-                    Some(row) => self.opened = Some(row.id.clone()),
-                    None => return Outcome::Refused("there is no entry".to_owned()),
-                }
-                Outcome::Done
-            }
+                None => Outcome::Refused("there is no entry".to_owned()),
+            },
             _ if self.shows_entries() => self.entries.act(action, &self.entry_lines(snapshot)),
             _ => self.groups.act(action, &self.group_lines(snapshot)),
         }
@@ -208,8 +224,10 @@ impl Panel for SlowLog {
         &[Action::Open, Action::Group, Action::Arguments]
     }
 
-    fn short(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+    fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
         match action {
+            Action::Open if self.opens(view.snapshot).is_none() => None,
+            Action::Arguments if !self.shows_arguments && !self.has_arguments(view.snapshot) => None,
             Action::Group if !self.shows_entries() => Some("list"),
             _ => Some(action.row().short),
         }

@@ -58,7 +58,7 @@ static COLUMNS: &[Column<Line>] = &[
         title: "source",
         width: Width::Cells(31),
         rank: 0,
-        cell: |line| Cell::text(line.id.as_str()),
+        cell: |line| Cell::name(line.id.as_str()),
         draw: None,
     },
     Column {

@@ -10,9 +10,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
-use crate::listing::{ListPanel, Listing};
+use crate::listing::{ListPanel, Listing, Opens};
 use crate::palette::ColorRole;
-use crate::panel::{Intent, Outcome, PanelRow, View};
+use crate::panel::{PanelRow, View};
 use crate::sentences::{draw_sentences, height_of};
 use crate::title;
 use columns::COLUMNS;
@@ -101,13 +101,11 @@ impl ListPanel for FirstToken {
         row.words()
     }
 
-    /// Opens the queue before an instance.
-    fn act_first(&mut self, action: Action, rows: &[Line], view: &View<'_>) -> Option<Outcome> {
-        let row = self.0.table.selected(rows).filter(|_| action == Action::Open)?;
-        Some(match row.queue(view.snapshot) {
-            Some(queue) => Outcome::Wants(Intent::Show("queue", Some(queue))),
-            None => Outcome::Refused(format!("no page tells of a queue before {}", row.name())),
-        })
+    /// The queue before an instance.
+    fn opens(&self, row: &Line, view: &View<'_>) -> Result<Opens, String> {
+        let queue = row.queue(view.snapshot);
+        let queue = queue.ok_or_else(|| format!("no page tells of a queue before {}", row.name()))?;
+        Ok(Opens::Panel("queue", queue))
     }
 
     fn turn_to(&mut self, subject: &Subject) {
@@ -118,8 +116,8 @@ impl ListPanel for FirstToken {
         &[Action::Open]
     }
 
-    fn beside_key(&self, action: Action) -> &'static str {
-        if action == Action::Open { "queue" } else { action.row().short }
+    fn beside_key(&self, action: Action, _view: &View<'_>) -> Option<&'static str> {
+        Some(if action == Action::Open { "queue" } else { action.row().short })
     }
 
     fn explained(&self) -> &'static [(&'static str, &'static str)] {

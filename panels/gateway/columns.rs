@@ -31,10 +31,10 @@ pub(super) static COLUMNS: &[Column<Line>] = &[
         "a cluster, a pool or an address, as the gateway names it",
         Width::Cells(20),
         0,
-        |line| Cell::text(line.name.as_str()),
+        |line| Cell::name(line.name.as_str()),
     ),
     text("gateway", "the gateway that tells it", Width::Cells(16), 7, |line| {
-        Cell::text(line.gateway.as_str())
+        Cell::name(line.gateway.as_str())
     }),
     number("attempts", Unit::PerSecond, "attempts a second", 8, 1, |line| Cell::number(line.requests)),
     number("errors", Unit::Ratio, "share of attempts that fail", 7, 1, |line| {

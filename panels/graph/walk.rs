@@ -3,7 +3,10 @@
 use headwater_engine::Subject;
 use headwater_engine::graph::layout::Layout;
 
+use super::Graph;
 use super::facts::{Facts, name};
+use crate::action::Action;
+use crate::overview::way_to;
 
 /// Where the cursor stands, and what it can walk along.
 pub(super) struct Walk<'a> {
@@ -18,6 +21,37 @@ pub(super) struct Walk<'a> {
 pub(super) struct Step {
     pub(super) to: Subject,
     pub(super) along: Option<Subject>,
+}
+
+/// What an action comes to.
+pub(super) enum Leads {
+    /// The cursor goes on.
+    Step(Step),
+    /// Another panel (by its name) is shown, on this subject.
+    Panel(&'static str, Subject),
+}
+
+impl Graph {
+    /// Where an action leads from the component under the cursor, or why nowhere; `None` where it means nothing. The bar of
+    /// keys offers by this what it does.
+    pub(super) fn leads(&self, action: Action, facts: &Facts<'_>) -> Option<Result<Leads, String>> {
+        let focus = self.focus(facts)?;
+        let walk = Walk { facts, laid: &self.laid.layout, focus: &focus, along: self.along.as_ref() };
+        let step = match action {
+            Action::Left => walk.to_caller(),
+            Action::Right => walk.to_callee(),
+            Action::Up => walk.to_sibling(self.is_near, -1),
+            Action::Down => walk.to_sibling(self.is_near, 1),
+            Action::Top => walk.to_sibling(self.is_near, isize::MIN),
+            Action::Bottom => walk.to_sibling(self.is_near, isize::MAX),
+            Action::Open => {
+                let way = way_to(facts.snapshot, &focus);
+                return Some(way.map(|(panel, subject)| Leads::Panel(panel, subject)));
+            }
+            _ => return None,
+        };
+        Some(step.map(Leads::Step))
+    }
 }
 
 impl Walk<'_> {

@@ -151,7 +151,7 @@ static COLUMNS: &[Column<BigKey>] = &[
         |row| Cell::number(Some(row.bytes as f64)),
     ),
     text("key", "the key", Width::Rest(20), 0, |row| {
-        let cell = Cell::text(row.key.as_str());
+        let cell = Cell::name(row.key.as_str());
         if row.is_ours {
             cell.shown(format!("- {} (our own)", row.key)).colored(ColorRole::Faint)
         } else {

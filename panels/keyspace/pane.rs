@@ -91,6 +91,8 @@ pub(super) trait Pane {
     fn draw(&mut self, looked: &Looked<'_>, area: Rect, buffer: &mut Buffer);
     /// Whether a page is open.
     fn has_page(&self) -> bool;
+    /// Whether opening does something.
+    fn opens(&self, looked: &Looked<'_>) -> bool;
     /// Takes an action; whatever leads to another shard is for the panel.
     fn act(&mut self, action: Action, looked: &Looked<'_>) -> Opened;
     /// The row under the cursor in one sentence.
@@ -147,6 +149,17 @@ impl<R: Row> Pane for Rows<R> {
 
     fn has_page(&self) -> bool {
         self.listing.opened_id().is_some()
+    }
+
+    fn opens(&self, looked: &Looked<'_>) -> bool {
+        let rows = self.rows(looked);
+        let row = self.listing.table.selected(&rows);
+        !self.has_page()
+            && match (self.of.open)(row, looked) {
+                Opened::Page => row.is_some(),
+                Opened::Shard(_) => true,
+                Opened::Other(outcome) => outcome.does_something(),
+            }
     }
 
     fn act(&mut self, action: Action, looked: &Looked<'_>) -> Opened {

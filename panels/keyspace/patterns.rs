@@ -94,7 +94,7 @@ static COLUMNS: &[Column<Pattern>] = &[
         |row| Cell::number(row.share),
     ),
     text("pattern", "the names, with * for what differs", Width::Rest(20), 0, |row| {
-        Cell::text(row.pattern.as_str())
+        Cell::name(row.pattern.as_str())
     }),
     number("keys", Unit::Count, "keys of this pattern", 7, 0, |row| Cell::number(Some(row.keys as f64))),
     number("mean", Unit::Bytes, "bytes of one of its keys on average", 8, 3, |row| {

@@ -187,7 +187,7 @@ fn moving(views: &[&ClusterView], slot: u16) -> String {
 }
 
 static COLUMNS: &[Column<Placed>] = &[
-    text("key", "the key", Width::Rest(16), 0, |row| Cell::text(row.key.as_str())),
+    text("key", "the key", Width::Rest(16), 0, |row| Cell::name(row.key.as_str())),
     number("slot", Unit::Count, "its slot of 16384", 5, 0, |row| {
         Cell::number(row.slot.map(f64::from)).shown(super::big::slot_words(row.slot))
     }),
@@ -211,7 +211,7 @@ static COLUMNS: &[Column<Placed>] = &[
         },
     ),
     text("node", "the address of the shard's primary", Width::Cells(21), 2, |row| {
-        Cell::text(row.node.as_str())
+        Cell::name(row.node.as_str())
     }),
     text("why", "why it stands here", Width::Cells(20), 3, |row| Cell::text(row.why.as_str())),
 ];

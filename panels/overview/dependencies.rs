@@ -7,7 +7,7 @@ use headwater_engine::quantity::show;
 use headwater_engine::report::{SubjectVerdict, Verdict};
 use headwater_engine::wording::{data_age, verdict_word};
 use headwater_engine::{Kind, Snapshot, Subject, gpu_memory};
-use headwater_widgets::Hanging;
+use headwater_widgets::{Hanging, apart};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
@@ -61,13 +61,16 @@ pub(super) fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let names = rows.iter().map(|row| Span::raw(row.subject.as_str()).width()).max().unwrap_or(0);
-    let names = u16::try_from(names).unwrap_or(WIDEST_NAME).min(WIDEST_NAME).min(area.width / 3);
+    let names: Vec<&str> = rows.iter().map(|row| row.subject.as_str()).collect();
+    let wide = names.iter().map(|name| Span::raw(*name).width()).max().unwrap_or(0);
+    let wide = wide.min(usize::from(WIDEST_NAME.min(area.width / 3)));
+    let names = apart(&names, wide, palette.glyphs);
     let places = (area.top()..area.bottom()).step_by(usize::from(sight.each.max(1)));
     for ((place, row), y) in rows.iter().enumerate().skip(sight.first).zip(places) {
         let line = Rect { y, height: 1, ..area };
         let reason_rows = sight.each.saturating_sub(1).min(area.bottom() - y - 1);
-        draw_row(row, names, reason_rows == 0, snapshot, palette, line, buffer);
+        let name = format!("{:<wide$} ", names[place]);
+        draw_row(row, name, reason_rows == 0, snapshot, palette, line, buffer);
         if reason_rows > 0 {
             let below = Rect { y: y + 1, height: reason_rows, ..area };
             Hanging::new("", MARK, &row.reason)
@@ -84,7 +87,7 @@ pub(super) fn draw(
 
 fn draw_row(
     row: &SubjectVerdict,
-    names: u16,
+    name: String,
     is_alone: bool,
     snapshot: &Snapshot,
     palette: &Palette,
@@ -92,11 +95,7 @@ fn draw_row(
     buffer: &mut Buffer,
 ) {
     let mark = format!("{} {:<8} ", glyph_of(row.verdict), verdict_word(row.verdict));
-    let width = usize::from(names);
-    let mut parts: Vec<(String, ColorRole)> = vec![
-        (mark, role_of(row.verdict)),
-        (format!("{:<width$.width$} ", row.subject.as_str()), ColorRole::Text),
-    ];
+    let mut parts: Vec<(String, ColorRole)> = vec![(mark, role_of(row.verdict)), (name, ColorRole::Text)];
     parts.extend(data_age(row).map(|age| (format!(" {age}"), ColorRole::Stale)));
     let facts = if row.verdict == Verdict::Unknown { vec![] } else { facts(row, snapshot) };
     let wide = |parts: &[(String, ColorRole)]| -> usize {

@@ -100,6 +100,33 @@ fn the_cursor_leads_to_the_panel_of_what_it_stands_on() {
 }
 
 #[test]
+fn what_stands_beside_the_title_is_where_open_leads() {
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    for trouble in [Trouble::FullLink, Trouble::None, Trouble::Refused] {
+        let snapshot = World::after(trouble, 45);
+        let view = live(&snapshot, &palette, &keys);
+        let mut panel = Overview::default();
+        for downs in 0..6 {
+            let text = drawn(&mut panel, &snapshot, &palette, 120, 30);
+            let title = text.lines().next().unwrap_or_default();
+            match panel.act(Action::Open, &view) {
+                Outcome::Wants(Intent::Show(name, Some(of))) => {
+                    let row = PANELS.iter().find(|row| row.name == name).unwrap();
+                    let promised = format!("enter: {of} on {} ", row.title);
+                    assert!(title.contains(&promised), "{trouble:?} {downs}: '{promised}' in {title}");
+                    assert!(panel.short(Action::Open, &view).is_some());
+                }
+                _ => {
+                    assert!(!title.contains("enter:"), "{trouble:?} {downs}: {title}");
+                    assert_eq!(panel.short(Action::Open, &view), None);
+                }
+            }
+            panel.act(Action::Down, &view);
+        }
+    }
+}
+
+#[test]
 fn what_is_copied_is_the_verdict_in_two_lines() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());

@@ -12,7 +12,7 @@ static SHOWN_BY: &[(&str, &str)] = &[
 ];
 
 /// The panel that shows an accusation best.
-pub(super) fn accused(suspect: &Suspect) -> (&'static str, Subject) {
+fn accused(suspect: &Suspect) -> (&'static str, Subject) {
     let panel = match suspect.subject.kind() {
         Kind::Redis => {
             SHOWN_BY.iter().find(|(rule, _)| *rule == suspect.rule).map_or("shards", |(_, panel)| panel)
@@ -51,13 +51,25 @@ pub(crate) fn way_to(snapshot: &Snapshot, component: &Subject) -> Result<(&'stat
     }
 }
 
-/// What the keys lead to from here.
-pub(super) fn hint(view: &View<'_>) -> Option<String> {
-    let first = view.snapshot.report.suspects.first()?;
-    let key = view.keys.key_of(Action::Open);
-    let (panel, subject) = accused(first);
-    let title = PANELS.iter().find(|row| row.name == panel)?.title;
-    (!key.is_empty()).then(|| format!("{key}: {subject} on {title}"))
+impl Overview {
+    /// Where `open` leads: to what is under the cursor, or to the first suspect where there is no cursor yet; or why nowhere.
+    /// What is promised and what is done are both this.
+    pub(super) fn way(&self, snapshot: &Snapshot) -> Result<(&'static str, Subject), String> {
+        let rows = dependencies::rows(snapshot);
+        if let Some(place) = self.place(&rows) {
+            return way_to(snapshot, &rows[place].subject);
+        }
+        let first = snapshot.report.suspects.first().map(accused);
+        first.ok_or_else(|| "nothing is accused: put the cursor on a dependency first".to_owned())
+    }
+
+    /// What the keys lead to from here.
+    pub(super) fn hint(&self, view: &View<'_>) -> Option<String> {
+        let key = view.keys.key_of(Action::Open);
+        let (panel, subject) = self.way(view.snapshot).ok()?;
+        let title = PANELS.iter().find(|row| row.name == panel)?.title;
+        (!key.is_empty()).then(|| format!("{key}: {subject} on {title}"))
+    }
 }
 
 /// Without a title, what was left out is counted at the end of the lowest row that is empty there.

@@ -6,6 +6,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, subject};
 use crate::palette::Palette;
+use crate::panel::Outcome;
 
 fn shown(snapshot: &headwater_engine::Snapshot, width: u16, height: u16) -> String {
     let mut panel = (ROW.make)();

@@ -111,7 +111,7 @@ const ADDRESS: Column<Line> = Column {
     rank: 0,
     cell: |line| match line.address() {
         "" => Cell::text("").shown("no primary").colored(ColorRole::Unknown),
-        address => Cell::text(address),
+        address => Cell::name(address),
     },
     draw: None,
 };

@@ -201,12 +201,12 @@ pub(super) static ENTRIES: &[Column<EntryLine>] = &[
         of_entry(line, Cell::text(line.what.as_str()))
     }),
     text("node", "the node that logged it", Width::Cells(12), 2, |line| {
-        of_entry(line, Cell::text(line.node.as_str()).shown(node_name(&line.node)))
+        of_entry(line, Cell::name(line.node.as_str()).shown(node_name(&line.node)))
     }),
     text("client", "name of the client that sent it", Width::Cells(12), 3, |line| {
         of_entry(line, Cell::text(line.entry.client.as_str()))
     }),
     text("address", "address of the node", Width::Cells(16), 4, |line| {
-        of_entry(line, Cell::text(line.node.address().unwrap_or_default()))
+        of_entry(line, Cell::name(line.node.address().unwrap_or_default()))
     }),
 ];

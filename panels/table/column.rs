@@ -66,18 +66,26 @@ pub struct Cell<'a> {
     /// Its place among words that have an order of their own, from the worst to the best; others stand in that of the
     /// alphabet.
     pub rank: Option<u8>,
+    /// Whether it is a name, which is cut in the middle where it is too long.
+    pub is_name: bool,
 }
 
 impl<'a> Cell<'a> {
     /// A number in its column's unit; `None` is drawn as a dash.
     pub fn number(value: Option<f64>) -> Self {
         let value = value.map_or(FieldValue::Absent, FieldValue::Number);
-        Self { value, text: None, role: ColorRole::Text, rank: None }
+        Self { value, text: None, role: ColorRole::Text, rank: None, is_name: false }
     }
 
     /// Words.
     pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self { value: FieldValue::Text(text.into()), text: None, role: ColorRole::Text, rank: None }
+        let value = FieldValue::Text(text.into());
+        Self { value, text: None, role: ColorRole::Text, rank: None, is_name: false }
+    }
+
+    /// A name: what tells it from those of the other rows is never cut off.
+    pub fn name(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { is_name: true, ..Self::text(text) }
     }
 
     /// The same in the colour of this role.

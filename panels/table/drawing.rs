@@ -1,13 +1,17 @@
 //! How a table is drawn: which columns fit, where they stand, and what stands in them.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use headwater_engine::filter::{FieldKind, FieldValue};
 use headwater_engine::quantity;
+use headwater_widgets::apart;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use super::{Column, Row, Table, Width};
+use super::{Cell, Column, Row, Table, Width};
 use crate::palette::ColorRole;
 use crate::panel::View;
 
@@ -38,13 +42,17 @@ impl<R: Row> Table<R> {
             let style = view.palette.style(ColorRole::Unknown);
             put(&text, false, Rect { y: area.y + 1, height: 1, ..area }, style, view, buffer);
         }
+        let in_sight = &arranged[self.top.min(arranged.len())..arranged.len().min(self.top + height)];
+        in_sight.iter().for_each(|row| row.look_up());
+        let names = self.names(in_sight, &places, view);
         for (place, row) in arranged.iter().enumerate().skip(self.top).take(height) {
             let line = Rect { y: area.y + 1 + (place - self.top) as u16, height: 1, ..area };
             let is_selected = cursor == Some(place);
             if is_selected {
                 buffer.set_style(line, view.palette.style(ColorRole::Selected));
             }
-            self.draw_row(row, &places, is_selected, view, line, buffer);
+            let names = names.iter().map(|(column, names)| (*column, names[place - self.top].as_str()));
+            self.draw_row(row, &names.collect(), &places, is_selected, view, line, buffer);
         }
     }
 
@@ -86,16 +94,38 @@ impl<R: Row> Table<R> {
         }
     }
 
+    /// The texts of the columns of names, row by row in sight, cut so that they can be told apart.
+    fn names(
+        &self,
+        in_sight: &[&R],
+        places: &[(usize, u16, u16)],
+        view: &View<'_>,
+    ) -> BTreeMap<usize, Vec<String>> {
+        let Some(first) = in_sight.first() else { return BTreeMap::new() };
+        let columns = places.iter().filter(|(place, ..)| {
+            let column = &self.columns[*place];
+            column.draw.is_none() && (column.cell)(first).is_name
+        });
+        let cut = |(place, _, width): &(usize, u16, u16)| {
+            let column = &self.columns[*place];
+            let texts: Vec<Cow<'_, str>> =
+                in_sight.iter().map(|row| text_of((column.cell)(row), column)).collect();
+            let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+            (*place, apart(&texts, usize::from(*width), view.palette.glyphs))
+        };
+        columns.map(cut).collect()
+    }
+
     fn draw_row(
         &self,
         row: &R,
+        names: &BTreeMap<usize, &str>,
         places: &[(usize, u16, u16)],
         is_selected: bool,
         view: &View<'_>,
         line: Rect,
         buffer: &mut Buffer,
     ) {
-        row.look_up();
         for (place, x, width) in places {
             let column = &self.columns[*place];
             let area = Rect { x: line.x + x, width: *width, ..line };
@@ -104,13 +134,9 @@ impl<R: Row> Table<R> {
                 continue;
             }
             let cell = (column.cell)(row);
-            let text = cell.text.unwrap_or_else(|| match (cell.value, column.field.kind) {
-                (FieldValue::Text(text), _) => text,
-                (FieldValue::Number(value), FieldKind::Number(unit)) => quantity::show(value, unit).into(),
-                (FieldValue::Number(value), FieldKind::Text) => value.to_string().into(),
-                (FieldValue::Absent, _) => "-".into(),
-            });
-            let own = view.palette.style(cell.role);
+            let role = cell.role;
+            let text = names.get(place).map_or_else(|| text_of(cell, column), |name| (*name).into());
+            let own = view.palette.style(role);
             let style = if is_selected { own.patch(view.palette.style(ColorRole::Selected)) } else { own };
             put(&text, is_number(column), area, style, view, buffer);
         }
@@ -149,6 +175,16 @@ impl<R: Row> Table<R> {
         }
         places
     }
+}
+
+/// What stands in a cell.
+fn text_of<'a, R>(cell: Cell<'a>, column: &Column<R>) -> Cow<'a, str> {
+    cell.text.unwrap_or_else(|| match (cell.value, column.field.kind) {
+        (FieldValue::Text(text), _) => text,
+        (FieldValue::Number(value), FieldKind::Number(unit)) => quantity::show(value, unit).into(),
+        (FieldValue::Number(value), FieldKind::Text) => value.to_string().into(),
+        (FieldValue::Absent, _) => "-".into(),
+    })
 }
 
 fn is_number<R>(column: &Column<R>) -> bool {

@@ -36,7 +36,7 @@ fn draw_curve(line: &Line, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
 pub(super) static COLUMNS: &[Column<Line>] = &[
     text("instance", "the instance, or all of a service together", Width::Rest(16), 0, |line| {
         let shown = format!("{} {}", glyph_of(line.verdict), line.name());
-        Cell::text(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
+        Cell::name(line.id.as_str()).shown(shown).colored(role_of(line.verdict))
     }),
     text(
         "of",

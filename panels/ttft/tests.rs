@@ -11,6 +11,7 @@ use headwater_widgets::Glyphs;
 use super::*;
 use crate::example::{Trouble, World, drawn, subject};
 use crate::palette::Palette;
+use crate::panel::{Intent, Outcome};
 
 /// Bounds of the buckets that a common inference server has, in seconds.
 const BOUNDS: &[f64] = &[0.01, 0.02, 0.04, 0.08, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
