@@ -5,6 +5,7 @@ mod consequences;
 mod elsewhere;
 mod exported;
 mod gpu_errors;
+mod gpu_names;
 mod gpu_tellers;
 mod gpus_left;
 mod heard;

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::World;
+use super::gpu_names::GpuNames;
 use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, GPU_XID, GPU_XIDS, Metric, MetricName, Unit};
 use crate::quantity::show;
-use crate::reading::{Event, FaultKind, GpuName, Reading, Sample, Value};
+use crate::reading::{FaultKind, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -29,8 +30,8 @@ pub(super) struct GpuTellers {
     by: BTreeMap<Subject, BTreeMap<Subject, Moment>>,
     /// Whose word counts, number by number.
     places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
-    /// The GPUs by their uuids, where a page tells both.
-    names: BTreeMap<RemoteText, Subject>,
+    /// What they are called.
+    pub(super) names: GpuNames,
     /// What each tool said of a number of a GPU that is compared.
     said: BTreeMap<(Subject, Metric), BTreeMap<Subject, (Moment, f64)>>,
 }
@@ -40,22 +41,18 @@ pub(super) fn is_of_gpu(sample: &Sample) -> bool {
     sample.subject.as_str().starts_with(GPUS)
 }
 
-/// What may be the uuid in the name of a GPU, `gpu/HOST:UUID`.
-fn uuid_of(gpu: &Subject) -> Option<&str> {
-    gpu.as_str().strip_prefix(GPUS)?.rsplit_once(':').map(|(_, uuid)| uuid)
-}
-
 impl GpuTellers {
     /// Every GPU that was ever told of, with when each tool last did.
     pub(super) fn tellers(&self) -> impl Iterator<Item = (&Subject, &BTreeMap<Subject, Moment>)> {
         self.by.iter()
     }
 
-    /// Forgets GPUs that have left; their uuids stay known, because pages say only once whose they are.
+    /// Forgets GPUs that have left.
     pub(super) fn forget(&mut self, gone: &BTreeSet<Subject>) {
         self.by.retain(|gpu, _| !gone.contains(gpu));
         self.places.retain(|(gpu, ..), _| !gone.contains(gpu));
         self.said.retain(|(gpu, _), _| !gone.contains(gpu));
+        self.names.forget(gone);
     }
 }
 
@@ -73,49 +70,6 @@ pub(crate) struct Heard<'a> {
 }
 
 impl World {
-    /// A reading with its GPUs under the names that their machines have for them, where somebody tells these beside the
-    /// uuids by which some tools alone know a GPU.
-    pub(super) fn named_by_uuid<'a>(&mut self, reading: Cow<'a, Reading>) -> Cow<'a, Reading> {
-        let mut new = BTreeMap::new();
-        for event in &reading.events {
-            if let Event::Gpu(GpuName { uuid, gpu }) = event
-                && self.gpus.names.insert(uuid.clone(), gpu.clone()).as_ref() != Some(gpu)
-            {
-                new.insert(uuid.clone(), gpu.clone());
-            }
-        }
-        if !new.is_empty() {
-            self.forget_other_names(&new);
-        }
-        if self.gpus.names.is_empty() {
-            return reading;
-        }
-        let mut named = reading;
-        for index in 0..named.samples.len() {
-            let subject = &named.samples[index].subject;
-            let known = uuid_of(subject).and_then(|uuid| self.gpus.names.get(&RemoteText::new(uuid)));
-            if let Some(gpu) = known.filter(|gpu| *gpu != subject).cloned() {
-                named.to_mut().samples[index].subject = gpu;
-            }
-        }
-        named
-    }
-
-    /// Forgets GPUs by the names that they had before anybody told those of their machines, which are given by uuid: they have not
-    /// fallen silent under them.
-    fn forget_other_names(&mut self, names: &BTreeMap<RemoteText, Subject>) {
-        let known = self.gpus.tellers().map(|(gpu, _)| gpu);
-        let is_other = |gpu: &&Subject| {
-            let name = uuid_of(gpu).and_then(|uuid| names.get(&RemoteText::new(uuid)));
-            name.is_some_and(|name| name != *gpu)
-        };
-        let others: BTreeSet<Subject> = known.filter(is_other).cloned().collect();
-        if !others.is_empty() {
-            self.forget_gpus(&others);
-            self.gone.extend(others);
-        }
-    }
-
     /// What counts of a reading; notes who tells of which GPU, and its errors.
     pub(crate) fn heard_of_gpus<'a>(&mut self, reading: &'a Reading) -> Heard<'a> {
         let mut handed_over = vec![];
@@ -207,6 +161,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::metric::GPU_THROTTLED;
+    use crate::reading::{Event, GpuName};
 
     fn told(source: &str, second: i64, utilization: f64, throttled: f64) -> Reading {
         let gpu: Subject = "gpu/host-a:0".parse().unwrap();

@@ -13,6 +13,15 @@ pub(crate) fn is_slice(gpu: &Subject) -> bool {
     gpu.name().contains(SLICE)
 }
 
+/// The GPU that a subject is a slice of, or is itself, with what the slice's name has beyond that.
+pub(super) fn whole_of(gpu: &Subject) -> (Subject, &str) {
+    let text = gpu.name();
+    match text.find(SLICE).map(|place| text.split_at(place)) {
+        Some((whole, slice)) => (Subject::component(Kind::Gpu, whole), slice),
+        None => (gpu.clone(), ""),
+    }
+}
+
 /// The machine of a GPU: `host/a` of `gpu/a:0`, and that of the address of an instance's GPU; `None` of a pool.
 pub fn machine_of(gpu: &Subject) -> Option<Subject> {
     if gpu.kind() != Kind::Gpu {

@@ -70,6 +70,7 @@ impl World {
             self.elsewhere.remove(subject);
             self.starts.remove(subject);
         }
+        self.gpus.names.forget_source(&left.subject);
         self.without_exporter(&left.subject);
         gone
     }
