@@ -20,7 +20,7 @@ fn at(trouble: Trouble, seconds: i64, width: u16, height: u16) -> String {
 #[test]
 fn an_incident_at_80x24() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 80, 21), @r#"
-    ─ Rules ─────────────────────────────────────── 6 firing, 10 unknown, 52 clear ─
+    ─ Rules ─────────────────────────────────────── 6 firing, 10 unknown, 53 clear ─
     state     rule              subject              seen
     X firing  latency-shift     service/ranker       p99 2.9 s, objective 500 ms, 3…
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s at 10.0.3.14:6379, 9…
@@ -47,7 +47,7 @@ fn an_incident_at_80x24() {
 #[test]
 fn an_incident_at_60x16() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 60, 13), @r#"
-    ─ Rules ─────────────────── 6 firing, 10 unknown, 52 clear ─
+    ─ Rules ─────────────────── 6 firing, 10 unknown, 53 clear ─
     state     rule              subject              seen
     X firing  latency-shift     service/ranker       p99 2.9 s,…
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s …
@@ -66,7 +66,7 @@ fn an_incident_at_60x16() {
 #[test]
 fn the_limits_in_force_stand_beside_what_was_seen() {
     insta::assert_snapshot!(at(Trouble::FullLink, 45, 130, 8), @r#"
-    ─ Rules ───────────────────────────────────────────────────────────────────────────────────────── 6 firing, 10 unknown, 52 clear ─
+    ─ Rules ───────────────────────────────────────────────────────────────────────────────────────── 6 firing, 10 unknown, 53 clear ─
     state     rule              subject              seen                                     limits (* not the default)
     X firing  latency-shift     service/ranker       p99 2.9 s, objective 500 ms, 31x its he… rise 1.2x, robust_z 3x, floor 20 %
     X firing  shard-bandwidth   redis/features#2     23.9 MB/s at 10.0.3.14:6379, 95.6 % of … link 70 %, part 50 %, skew 3x, flat 5 %…

@@ -1,5 +1,6 @@
 //! The life of findings: pending, firing, ended; kept until the symptom they may explain has ended.
 
+mod calm;
 mod ending;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use self::ending::Quiet;
 use crate::report::{Confidence, Since};
-use crate::rules::{Breach, Judgement, Nature, RULES, Rule};
+use crate::rules::{Breach, Judgement, RULES, Rule};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
 use crate::time::Moment;
@@ -149,17 +150,6 @@ impl Findings {
         })
     }
 
-    /// Whether nothing at all is pending or firing, or has fired, and callers are seen to be well where any are watched:
-    /// while too few requests were seen to tell, an incident that is older than this run looks like nothing.
-    pub fn calm(&self) -> bool {
-        // One that exonerates nobody, such as a probe that is answered, saw no caller.
-        let sees_callers = |rule: &Rule| rule.nature == Nature::Symptom && rule.exonerates;
-        let symptoms = || self.iter().filter(|finding| sees_callers(finding.rule));
-        let is_seen =
-            symptoms().next().is_none() || symptoms().any(|finding| matches!(finding.state, State::Clear(_)));
-        is_seen && !self.iter().any(Finding::disturbs)
-    }
-
     /// The live state of one rule on each of its subjects, for screens.
     pub(crate) fn states(&self, place: usize) -> impl Iterator<Item = RuleState> + '_ {
         self.rows[place].values().map(|finding| {
@@ -180,16 +170,6 @@ impl Finding {
     /// What was found, or nothing.
     pub fn sentence(&self) -> String {
         self.breach.as_ref().map(|breach| breach.sentence.clone()).unwrap_or_default()
-    }
-
-    /// Whether it may be a part of an incident. What is worth a suspicion at most and was so when anybody first looked, or is so
-    /// for some every day, is the life of its subject, and no reason to learn nothing of what callers see.
-    fn disturbs(&self) -> bool {
-        let is_usual = self.rule.nature != Nature::Symptom
-            && self.breach.as_ref().is_some_and(|breach| {
-                breach.at_most == Confidence::Low && (breach.habitual || self.since.before)
-            });
-        !is_usual && (self.counts() || self.state == State::Pending)
     }
 
     fn take(&mut self, judgement: Judgement, now: Moment, every: impl Fn() -> Duration) {

@@ -108,7 +108,7 @@ fn calm() {
     unknown    gpu/ranker: no source
                client/load: latency-shift: no latency histogram: not told, or not
                for long enough yet
-    looked at  5 sources since 14:06:01; 37 rules: 60 of 68 judgements clear
+    looked at  5 sources since 14:06:01; 38 rules: 61 of 69 judgements clear
     next       nothing to do
     ─ Dependencies, upstream first ──────────────── ─ Five signals ───────── 5 min ─
     ? unknown  gpu/ranker      no source            queue     3           ▃▃▃▃
