@@ -48,6 +48,7 @@ fn told() -> Arc<Snapshot> {
             reading.part(&gpu, GPU_PROCESS_MEMORY, "4711 ranker", Value::Gauge(11.9e9));
             reading.part(&gpu, KERNEL_TIME, "gemm", Value::Gauge(1.9e-3));
             reading.part(&gpu, KERNEL_BASELINE, "gemm", Value::Gauge(1e-3));
+            reading.part(&gpu, KERNEL_NOISE, "gemm", Value::Gauge(0.2e-3));
             world.take(&Input::Reading(reading));
         }
         world.take(&Input::Tick(now));
@@ -65,7 +66,7 @@ fn a_row_says_what_a_gpu_does_and_what_its_numbers_mean_together() {
         "47.6 µs",
         "79",
         "full-in",
-        "kernels: 1 of 1 slower than saved; gemm 1.9 ms, 1.9x its saved 1 ms",
+        "kernels: 1 slower than saved; gemm 1.9 ms, 1.9x its saved 1 ms (slower)",
         "over time",
     ] {
         assert!(screen.contains(words), "no '{words}' in\n{screen}");
@@ -125,6 +126,81 @@ fn what_nobody_tells_is_unknown_and_says_why() {
     let screen = shown(&world.snapshot(), 100, 14);
     assert!(screen.contains("! gpu/host-a:0: the driver has not answered"), "{screen}");
     assert!(screen.contains("? ranker"), "{screen}");
+}
+
+#[test]
+fn a_time_within_the_noise_of_what_was_saved_reads_as_such_on_any_screen() {
+    let mut world = World::new();
+    let mut tell = |about: &str, kernels: &[(&str, f64, Option<f64>, Option<f64>)]| {
+        world.run(1);
+        let about = subject(about);
+        let mut reading = Reading::new(subject("probe/canary"), world.now());
+        for (name, now, usual, noise) in kernels {
+            reading.part(&about, KERNEL_TIME, name, Value::Gauge(*now));
+            for (metric, value) in [(KERNEL_BASELINE, usual), (KERNEL_NOISE, noise)] {
+                if let Some(value) = value {
+                    reading.part(&about, metric, name, Value::Gauge(*value));
+                }
+            }
+        }
+        world.take(&Input::Reading(reading));
+        world.run(1);
+        world.snapshot()
+    };
+    // Half as slow again, which is noise; a little slower, which is none; and what nobody can tell.
+    let kernels = [
+        ("launch", 3e-6, Some(2e-6), Some(1.5e-6)),
+        ("gemm", 1.14e-3, Some(1e-3), Some(0.02e-3)),
+        ("copy", 9e-3, Some(1e-3), None),
+    ];
+    let snapshot = tell("gpu/host-a:0", &kernels);
+    let summary = "1 slower than saved, 1 within noise of what was saved, 1 whose noise is unknown; gemm 1.14 ms, 1.1x its \
+                   saved 1 ms (slower)";
+    let kernels = kernels::of(&snapshot, &subject("gpu/host-a:0"));
+    let told = kernels::summary(&kernels, &snapshot).unwrap();
+    assert!(told.starts_with(summary), "{told}");
+    assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "none is worth a colour");
+    let mut panel = (ROW.make)();
+    panel.open(&subject("gpu/host-a:0"));
+    let screen = shown_by(panel.as_mut(), &snapshot);
+    assert!(screen.contains("kernels: 1 slower than saved, 1 within noise"), "{screen}");
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    assert_eq!(panel.act(Action::Open, &live(&snapshot, &palette, &keys)), Outcome::Done);
+    let screen = shown_by(panel.as_mut(), &snapshot);
+    for words in ["1.5x its saved 2 µs (within noise)", "9x its saved 1 ms (noise unknown)"] {
+        assert!(screen.contains(words), "no '{words}' in\n{screen}");
+    }
+    // A saved time and a noise that were told of an earlier time are not held against a later one.
+    let snapshot = tell("gpu/host-a:0", &[("launch", 9e-6, None, None), ("gemm", 9e-3, Some(1e-3), None)]);
+    let kernels = kernels::of(&snapshot, &subject("gpu/host-a:0"));
+    let words = |name: &str| {
+        let kernel = kernels.iter().find(|kernel| kernel.name == name);
+        kernel.map(|kernel| kernel.words(&snapshot)).unwrap_or_default()
+    };
+    assert!(words("launch").contains("nothing saved to hold it against"), "{}", words("launch"));
+    assert!(words("gemm").contains("(noise unknown)"), "{}", words("gemm"));
+}
+
+#[test]
+fn what_was_timed_on_processors_is_held_against_its_noise_on_a_wall_too() {
+    let mut world =
+        World::with(|settings| settings.components.retain(|one| one.subject != subject("gpu/ranker")));
+    world.run(1);
+    let host = subject("host/host-a");
+    let mut reading = Reading::new(subject("probe/canary"), world.now());
+    for (metric, value) in [(KERNEL_TIME, 1.3e-6), (KERNEL_BASELINE, 1e-6), (KERNEL_NOISE, 0.5e-6)] {
+        reading.part(&host, metric, "cpu launch", Value::Gauge(value));
+    }
+    world.take(&Input::Reading(reading));
+    world.run(1);
+    let snapshot = world.snapshot();
+    let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+    let view = live(&snapshot, &palette, &keys);
+    let area = Rect::new(0, 0, 160, 12);
+    let mut buffer = Buffer::empty(area);
+    (ROW.make)().draw_on_wall(&view, area, &mut buffer);
+    let screen = crate::example::text_of(&buffer);
+    assert!(screen.contains("1 within noise of what was saved; cpu launch 1.3 µs, 1.3x"), "{screen}");
 }
 
 #[test]

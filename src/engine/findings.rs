@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::ending::Quiet;
-use crate::report::{Confidence, Since};
+use crate::report::Since;
 use crate::rules::{Breach, Judgement, RULES, Rule};
 use crate::snapshot::RuleState;
 use crate::subject::Subject;
@@ -284,6 +284,7 @@ impl Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Confidence;
 
     fn breach() -> Judgement {
         Breach::new("hot".to_owned(), "hot".to_owned(), 1.0, vec![]).judged()

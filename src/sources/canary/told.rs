@@ -1,6 +1,6 @@
 //! What a run of the benchmark tells: times as samples, what keeps it from them, and all of it in one line.
 
-use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_TIME, Unit};
+use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::reading::{Fault, FaultKind, Reading, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
@@ -66,12 +66,16 @@ pub(super) fn told(report: &BenchReport, host: &str, reading: &mut Reading, unti
         if let Some(baseline) = kernel.baseline {
             reading.part(&about, KERNEL_BASELINE, &part, Value::Gauge(baseline));
         }
+        if let Some(noise) = kernel.noise_of_both() {
+            reading.part(&about, KERNEL_NOISE, &part, Value::Gauge(noise));
+        }
         // To hand a task to a pool of threads is no launch.
         if kernel.name == "launch" && !is_cpu {
             reading.part(&about, GPU_LAUNCH, CANARY, Value::Gauge(kernel.median));
         }
-        let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
-        words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
+        let against = kernel.ratio.zip(kernel.change);
+        let against = against.map(|(ratio, change)| format!(" ({}, {})", times(ratio), change.word()));
+        words.push(format!("{part} {}{}", show(kernel.median, Unit::Seconds), against.unwrap_or_default()));
     }
     let mut left_out: Vec<LeftOut> = vec![];
     for Skipped { name, why, for_lack_of_time } in &report.skipped {
@@ -104,6 +108,7 @@ mod tests {
     use std::time::Duration;
 
     use crate::sources::canary::CanarySpec;
+    use headwater_engine::kernel_change::KernelChange;
     use headwater_engine::metric::MetricName;
 
     use super::*;
@@ -116,15 +121,16 @@ mod tests {
             unit: "s".to_owned(),
             median,
             iqr: None,
-            noise: None,
+            noise: Some(median / 10.0),
             min: median,
             batches: 3,
             rounds: 1,
             runs: 10,
             baseline: ratio.map(|ratio| median / ratio),
             baseline_at: None,
+            baseline_noise: ratio.map(|_| median / 10.0),
             ratio,
-            change: None,
+            change: ratio.map(|_| KernelChange::Slower),
             cold: median,
             is_steady: true,
             work: 0.0,
@@ -184,6 +190,7 @@ mod tests {
         let expected = [
             ("gpu/box:3", "gpu.kernel.time", "launch"),
             ("gpu/box:3", "gpu.kernel.baseline", "launch"),
+            ("gpu/box:3", "gpu.kernel.noise", "launch"),
             ("gpu/box:3", "gpu.launch.latency", "canary"),
             ("gpu/box:3", "gpu.kernel.time", "triad"),
         ];
@@ -191,7 +198,7 @@ mod tests {
             expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
         assert_eq!(rows, expected);
         assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
-        assert_eq!(said, "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown");
+        assert_eq!(said, "gpu/box:3: launch 48 µs (40x, slower), gemm is WRONG, triad 2 ms, gather unknown");
         assert_eq!(untimed.hurried, ["gather of gpu/box:3 had 2"]);
 
         let canary = CanarySpec::new("box", Duration::from_millis(200));
