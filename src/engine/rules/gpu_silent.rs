@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::gpus::parts;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
-use crate::metric::Unit;
+use crate::metric::{GPU_MEMORY_MAX, Unit};
 use crate::reading::FaultKind;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -84,7 +84,8 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         return if others { breach.at_most(Confidence::Low).judged() } else { breach.judged() };
     }
     if is_told {
-        return match scene.world.disagreements(gpu, fresh_from).pop() {
+        let memory = scene.store.latest(gpu, GPU_MEMORY_MAX, None).map(|seen| seen.value);
+        return match scene.world.disagreements(gpu, memory, fresh_from).pop() {
             Some(apart) => Judgement::Unknown(apart),
             None => Judgement::Clear("its driver answers".to_owned()),
         };
