@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::World;
 use super::gpu_names::GpuNames;
 use super::gpu_said::{self, SaidOfGpus};
+use super::machine::{is_slice, whole_of};
 use crate::metric::{GPU_XID, GPU_XIDS, MetricName};
 use crate::reading::{FaultKind, Reading, Sample, Value};
 use crate::subject::Subject;
@@ -121,6 +122,14 @@ impl World {
     /// The tools that ever told of a GPU or a part of it, each with when it last did.
     pub(crate) fn tellers_of(&self, gpu: &Subject) -> impl Iterator<Item = (&Subject, Moment)> {
         gpu.within(&self.gpus.by).flat_map(|(_, by)| by.iter().map(|(source, at)| (source, *at)))
+    }
+
+    /// When a slice (MIG) of a GPU was told of last.
+    pub(crate) fn slices_told_of(&self, gpu: &Subject) -> Option<Moment> {
+        let slices =
+            self.gpus.by.range(gpu.clone()..).take_while(|(one, _)| one.as_str().starts_with(gpu.as_str()));
+        let of_it = slices.filter(|(one, _)| is_slice(one) && whole_of(one).0 == *gpu);
+        of_it.flat_map(|(_, by)| by.values().copied()).max()
     }
 }
 
