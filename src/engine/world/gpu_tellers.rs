@@ -27,7 +27,9 @@ pub(super) struct GpuTellers {
     /// When each tool last told of a GPU.
     by: BTreeMap<Subject, BTreeMap<Subject, Moment>>,
     /// Whose word counts, number by number.
-    places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
+    pub(super) places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
+    /// When processes were looked for last that have ended.
+    pub(super) processes_looked_for: Option<Moment>,
     /// What they are called.
     pub(super) names: GpuNames,
     /// What each tool said of a number of a GPU that is compared.
