@@ -6,6 +6,8 @@ mod elsewhere;
 mod exported;
 mod gpu_errors;
 mod gpu_names;
+mod gpu_processes;
+mod gpu_said;
 mod gpu_tellers;
 mod gpus_left;
 mod heard;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::gpus::parts;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
-use crate::metric::Unit;
+use crate::metric::{GPU_MEMORY_MAX, Unit};
 use crate::reading::FaultKind;
 use crate::report::{Confidence, Role};
 use crate::scene::{Scene, named_evidence};
@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
     doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
-          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; a slice (MIG) is \
-          unknown at once, and so is a GPU whose exporter says that its own looks fail. One whose driver had logged an error that \
+          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; one that is told of by its slices (MIG) is there, and a slice \
+          is unknown at once, and so is a GPU whose exporter says that its own looks fail. One whose driver had logged an error that \
           takes the whole GPU has not left, and the error is named. Or the driver of this machine \
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
@@ -84,10 +84,14 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
         return if others { breach.at_most(Confidence::Low).judged() } else { breach.judged() };
     }
     if is_told {
-        return match scene.world.disagreements(gpu, fresh_from).pop() {
+        let memory = scene.store.latest(gpu, GPU_MEMORY_MAX, None).map(|seen| seen.value);
+        return match scene.world.disagreements(gpu, memory, fresh_from).pop() {
             Some(apart) => Judgement::Unknown(apart),
             None => Judgement::Clear("its driver answers".to_owned()),
         };
+    }
+    if scene.world.slices_told_of(gpu).is_some_and(|at| at >= fresh_from) {
+        return Judgement::Clear("its slices (MIG) are told of in its place".to_owned());
     }
     // Who still tells of others lost this one; who tells nothing at all says nothing of it.
     let lost = states.iter().find(|(state, at)| {

@@ -1,10 +1,13 @@
 //! What is kept no longer, and what is begun anew.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Cumulative, Data, Group, Points, SeriesName, Store};
+use super::{Cumulative, Data, Group, Points, Series, SeriesName, Store};
+use crate::metric::{Metric, MetricName};
 use crate::reading::{Sample, Value};
 use crate::subject::Subject;
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 impl Store {
@@ -31,20 +34,37 @@ impl Store {
             .map(|(subject, _)| subject.clone())
             .collect();
         for subject in thinned {
-            let Some(mut group) = Arc::make_mut(&mut self.index).remove(&subject) else { continue };
-            let is_gone = |place: usize| self.series[place].last_told().is_some_and(|at| at < before);
-            let (gone, kept) = group.series.into_iter().partition(|(_, place)| is_gone(*place));
-            group.series = kept;
-            if group.series.is_empty() {
-                self.free(&Group { series: gone, ..group });
-                continue;
-            }
-            Arc::make_mut(&mut self.index).insert(subject.clone(), group);
-            self.free_series(&gone);
-            self.renew_handles(&subject);
+            self.thin(&subject, |(_, place), series| {
+                series[*place].last_told().is_some_and(|at| at < before)
+            });
         }
         self.layouts.clear();
         self.budget.resize(self.count);
+    }
+
+    /// Forgets these parts of a metric of a subject: what they tell of has ended.
+    pub(crate) fn forget_parts(&mut self, subject: &Subject, metric: Metric, parts: &BTreeSet<RemoteText>) {
+        let is_gone = |((known, part), _): &(SeriesName, usize)| {
+            *known == MetricName::Known(metric) && part.as_ref().is_some_and(|part| parts.contains(part))
+        };
+        self.thin(subject, |named, _| is_gone(named));
+        self.layouts.clear();
+        self.budget.resize(self.count);
+    }
+
+    /// Forgets those series of a subject of which this says so.
+    fn thin(&mut self, subject: &Subject, is_gone: impl Fn(&(SeriesName, usize), &[Series]) -> bool) {
+        let Some(mut group) = Arc::make_mut(&mut self.index).remove(subject) else { return };
+        let series = &self.series;
+        let (gone, kept) = group.series.into_iter().partition(|named| is_gone(named, series));
+        group.series = kept;
+        if group.series.is_empty() {
+            self.free(&Group { series: gone, ..group });
+            return;
+        }
+        Arc::make_mut(&mut self.index).insert(subject.clone(), group);
+        self.free_series(&gone);
+        self.renew_handles(subject);
     }
 
     /// Begins a number anew because somebody else tells it from now on: a total of one tool does not follow that of

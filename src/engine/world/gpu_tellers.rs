@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::World;
 use super::gpu_names::GpuNames;
-use crate::metric::{GPU_MEMORY, GPU_UTILIZATION, GPU_XID, GPU_XIDS, Metric, MetricName, Unit};
-use crate::quantity::show;
+use super::gpu_said::{self, SaidOfGpus};
+use super::machine::{is_slice, whole_of};
+use crate::metric::{GPU_XID, GPU_XIDS, MetricName};
 use crate::reading::{FaultKind, Reading, Sample, Value};
 use crate::subject::Subject;
 use crate::text::RemoteText;
@@ -20,20 +21,19 @@ const GPUS: &str = "gpu/";
 /// So long a tool keeps its place after it last told a number, beside three of its own intervals.
 const KEEPS_ITS_PLACE: Duration = Duration::from_secs(10);
 
-/// Numbers by which two tools are held against each other, with how far apart they may be: they look at different moments.
-static COMPARED: &[(Metric, f64)] = &[(GPU_UTILIZATION, 0.5), (GPU_MEMORY, 0.1)];
-
 /// What tools tell of GPUs.
 #[derive(Debug, Default)]
 pub(super) struct GpuTellers {
     /// When each tool last told of a GPU.
     by: BTreeMap<Subject, BTreeMap<Subject, Moment>>,
     /// Whose word counts, number by number.
-    places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
+    pub(super) places: BTreeMap<(Subject, MetricName, Option<RemoteText>), (Subject, Moment)>,
+    /// When processes were looked for last that have ended.
+    pub(super) processes_looked_for: Option<Moment>,
     /// What they are called.
     pub(super) names: GpuNames,
     /// What each tool said of a number of a GPU that is compared.
-    said: BTreeMap<(Subject, Metric), BTreeMap<Subject, (Moment, f64)>>,
+    pub(super) said: SaidOfGpus,
 }
 
 /// Whether a number is about a GPU. Asked of every number that comes in: by its first letters, and not by looking its kind up.
@@ -91,11 +91,9 @@ impl World {
                     by.retain(|source, _| *source == reading.source || sources.contains_key(source));
                 }
             }
-            if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value)
-                && COMPARED.iter().any(|(compared, _)| compared == metric)
-            {
-                let said = gpus.said.entry((sample.subject.clone(), *metric)).or_default();
-                said.insert(reading.source.clone(), (reading.at, *value));
+            if let (MetricName::Known(metric), Value::Gauge(value)) = (&sample.metric, &sample.value) {
+                let of = (&sample.subject, *metric);
+                gpu_said::note(&mut gpus.said, of, &reading.source, reading.at, *value);
             }
             let key = (sample.subject.clone(), sample.metric.clone(), sample.part.clone());
             let place = gpus.places.entry(key).or_insert_with(|| (reading.source.clone(), reading.at));
@@ -128,39 +126,19 @@ impl World {
         gpu.within(&self.gpus.by).flat_map(|(_, by)| by.iter().map(|(source, at)| (source, *at)))
     }
 
-    /// What two tools say differently of one GPU, in words, of what is not older than this.
-    pub(crate) fn disagreements(&self, gpu: &Subject, fresh_from: Moment) -> Vec<String> {
-        let mut words = vec![];
-        for (metric, apart) in COMPARED {
-            let by_all = self.gpus.said.get(&(gpu.clone(), *metric));
-            let fresh = by_all.into_iter().flatten().filter(|(_, (at, _))| *at >= fresh_from);
-            let said: Vec<(&Subject, f64)> = fresh.map(|(source, (_, value))| (source, *value)).collect();
-            let of = |one: &&(&Subject, f64), other: &&(&Subject, f64)| one.1.total_cmp(&other.1);
-            let Some((least, most)) = said.iter().min_by(of).zip(said.iter().max_by(of)) else { continue };
-            let is_apart = match metric.row().unit {
-                Unit::Ratio => most.1 - least.1 >= *apart,
-                _ => most.1 > 0.0 && (most.1 - least.1) / most.1 >= *apart,
-            };
-            if is_apart {
-                let shown = |value: f64| show(value, metric.row().unit);
-                words.push(format!(
-                    "{} says {} {}, {} says {}: one of them is wrong",
-                    most.0,
-                    metric.name(),
-                    shown(most.1),
-                    least.0,
-                    shown(least.1)
-                ));
-            }
-        }
-        words
+    /// When a slice (MIG) of a GPU was told of last.
+    pub(crate) fn slices_told_of(&self, gpu: &Subject) -> Option<Moment> {
+        let slices =
+            self.gpus.by.range(gpu.clone()..).take_while(|(one, _)| one.as_str().starts_with(gpu.as_str()));
+        let of_it = slices.filter(|(one, _)| is_slice(one) && whole_of(one).0 == *gpu);
+        of_it.flat_map(|(_, by)| by.values().copied()).max()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::GPU_THROTTLED;
+    use crate::metric::{GPU_THROTTLED, GPU_UTILIZATION};
     use crate::reading::{Event, GpuName};
 
     fn told(source: &str, second: i64, utilization: f64, throttled: f64) -> Reading {
@@ -185,12 +163,6 @@ mod tests {
         assert_eq!(heard(&mut world, &told("host/host-a", 0, 0.95, 3.0)), (2, 0));
         assert_eq!(heard(&mut world, &told("service/dcgm@a:9400", 0, 0.0, 900.0)), (0, 0));
         assert_eq!(world.tellers_of(&gpu).count(), 2);
-        let said = world.disagreements(&gpu, Moment(0));
-        assert_eq!(
-            said,
-            ["host/host-a says gpu.utilization 95 %, service/dcgm@a:9400 says 0 %: one of them is wrong"]
-        );
-        assert!(world.disagreements(&gpu, Moment(1)).is_empty());
         // Once the first is silent, the other takes its place.
         assert_eq!(heard(&mut world, &told("service/dcgm@a:9400", 20, 0.9, 900.0)), (2, 2));
         assert_eq!(heard(&mut world, &told("host/host-a", 21, 0.9, 4.0)), (0, 0));

@@ -75,6 +75,8 @@ impl World {
             self.data.remove(machine);
             self.rhythms.note(machine, None);
         }
+        // One that is told of by its slices (MIG) since is there.
+        left.retain(|left| self.slices_told_of(&left.gpu).is_none_or(|at| at <= left.last));
         let known = self.gpus_left.iter().filter(|known| left.iter().all(|new| new.gpu != known.gpu));
         self.gpus_left = left.iter().chain(known).take(MOST_LEFT).cloned().collect();
         gone.into_iter().chain(machines).collect()
@@ -354,6 +356,23 @@ mod tests {
             vec![page]
         });
         assert_eq!(known(&engine), gpus);
+    }
+
+    #[test]
+    fn a_gpu_that_was_cut_into_slices_is_neither_lost_nor_has_it_left() {
+        let mut engine = engine();
+        let (whole, cut) = (["gpu/a:0", "gpu/a:1"], ["gpu/a:0-mig-7", "gpu/a:0-mig-9", "gpu/a:1"]);
+        let mut accused = vec![];
+        for second in 0..330 {
+            let told: &[&str] = if second < 20 { &whole } else { &cut };
+            run(&mut engine, second..second + 1, |second| vec![page(second, told)]);
+            let snapshot = engine.snapshot().unwrap();
+            let silent = snapshot.rules.iter().filter(|row| row.rule == "gpu-silent" && row.state != "clear");
+            accused.extend(silent.map(|row| (second, row.subject.to_string(), row.detail.to_string())));
+        }
+        assert_eq!(accused, []);
+        assert_eq!(known(&engine), cut);
+        assert!(engine.snapshot().unwrap().gpus_left.is_empty());
     }
 
     #[test]
