@@ -184,7 +184,8 @@ fn draw_blind(
 ) {
     let (room, width, count) = (MOST_BLIND.min(height / 3), rest.width, blind.len());
     let fits = |kept: &usize| height_of(&blind[..*kept], view, width) + u16::from(*kept < count) <= room;
-    let kept = (1..=count).rev().find(fits).unwrap_or(1);
+    // Each takes a row at least: of a fleet in trouble not all are measured.
+    let kept = (1..=count.min(usize::from(room))).rev().find(fits).unwrap_or(1);
     if kept < count {
         let more = format!("! and {} more: the panel of sources tells all", count - kept);
         blind.splice(kept.., [(more, ColorRole::Suspect)]);

@@ -1,6 +1,7 @@
 //! What keeps GPUs from being seen or timed: sources of them in trouble, what a driver does not tell, our own benchmark.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use headwater_engine::reading::FaultKind;
 use headwater_engine::snapshot::SourceState;
@@ -26,8 +27,6 @@ struct Said<'a> {
     who: &'a Subject,
     /// How many others say it too.
     more: usize,
-    /// What they have in common.
-    cause: String,
     text: String,
     rank: Rank,
 }
@@ -44,6 +43,11 @@ enum Rank {
 }
 
 impl Said<'_> {
+    /// What is said first, and of whom among several: a GPU that a call hangs at tells more than the list that it holds up.
+    fn order(&self) -> (Rank, bool, &Subject) {
+        (self.rank, lists_gpus(self.who), self.who)
+    }
+
     fn sentence(&self) -> (String, ColorRole) {
         let (mark, role) = match self.rank {
             Rank::Fault | Rank::HeldUp => ("!", ColorRole::Suspect),
@@ -54,8 +58,8 @@ impl Said<'_> {
     }
 }
 
-/// What a source is in trouble with, if it is.
-fn said(state: &SourceState) -> Option<Said<'_>> {
+/// What a source is in trouble with, if it is, after what those that are told at once have in common.
+fn said(state: &SourceState) -> Option<(String, Said<'_>)> {
     let (rank, text) = match (&state.fault, state.late_since) {
         (Some((_, fault)), _) if fault.kind == FaultKind::Busy => (Rank::HeldUp, fault.message.to_string()),
         (Some((_, fault)), _) => (Rank::Fault, fault.message.to_string()),
@@ -65,10 +69,14 @@ fn said(state: &SourceState) -> Option<Said<'_>> {
     let waits = state
         .fault
         .as_ref()
-        .is_none_or(|(_, fault)| matches!(fault.kind, FaultKind::Silent | FaultKind::Busy));
+        .is_some_and(|(_, fault)| matches!(fault.kind, FaultKind::Silent | FaultKind::Busy));
     let is_of_the_driver = lists_gpus(&state.source) || state.asks_the_driver();
-    let cause = if waits && is_of_the_driver { "the driver".to_owned() } else { text.clone() };
-    Some(Said { who: &state.source, more: 0, cause, text, rank })
+    let cause = match rank {
+        Rank::Late => "late".to_owned(),
+        _ if waits && is_of_the_driver => "the driver".to_owned(),
+        _ => text.clone(),
+    };
+    Some((cause, Said { who: &state.source, more: 0, text, rank }))
 }
 
 /// What stands in the way of seeing GPUs, and of timing kernels on this machine's: the worst first, each once.
@@ -76,21 +84,22 @@ pub(super) fn blind(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
     let is_of_gpus =
         |source: &Subject| source.kind() == Kind::Gpu || lists_gpus(source) || times_kernels(source);
     let states = || snapshot.sources.iter().filter(|state| is_of_gpus(&state.source));
-    let mut all: Vec<Said<'_>> = vec![];
-    for said in states().filter_map(said) {
-        match all.iter_mut().find(|known| known.cause == said.cause) {
-            None => all.push(said),
-            Some(known) => {
+    let mut by_cause: BTreeMap<String, Said<'_>> = BTreeMap::new();
+    for (cause, said) in states().filter_map(said) {
+        match by_cause.entry(cause) {
+            Entry::Vacant(place) => drop(place.insert(said)),
+            Entry::Occupied(mut place) => {
+                let known = place.get_mut();
                 let more = known.more + 1;
-                // A GPU that a call hangs at tells more than the list that it holds up.
-                if (said.rank, lists_gpus(said.who)) < (known.rank, lists_gpus(known.who)) {
+                if said.order() < known.order() {
                     *known = said;
                 }
                 known.more = more;
             }
         }
     }
-    all.sort_by_key(|said| said.rank);
+    let mut all: Vec<Said<'_>> = by_cause.into_values().collect();
+    all.sort_by(|one, other| one.order().cmp(&other.order()));
     let mut told: Vec<_> = all.iter().map(Said::sentence).collect();
     told.extend(states().filter(|state| lists_gpus(&state.source)).flat_map(|state| lacks(state, "")));
     told.extend(untimed(snapshot));
@@ -117,7 +126,7 @@ pub(super) fn of_kernels(gpu: &Subject, snapshot: &Snapshot) -> Vec<Told> {
         return vec![];
     }
     let canary = snapshot.sources.iter().find(|state| times_kernels(&state.source));
-    let fault = canary.and_then(said).map(|said| (format!("! {}", said.text), ColorRole::Suspect));
+    let fault = canary.and_then(said).map(|(_, said)| (format!("! {}", said.text), ColorRole::Suspect));
     let all = fault.into_iter().chain(untimed(snapshot));
     all.map(|(text, role)| Told::new(Weight::Context, "kernels", text).text_colored(role)).collect()
 }
@@ -144,7 +153,7 @@ pub(super) fn untold(gpu: &Subject, snapshot: &Snapshot) -> Option<(String, Colo
 /// The trouble with a GPU, and what its driver does not tell of it, for its page.
 pub(super) fn of_one(gpu: &Subject, snapshot: &Snapshot) -> Vec<Told> {
     let Some(state) = own(gpu, snapshot) else { return vec![] };
-    let trouble = said(state).map(|said| {
+    let trouble = said(state).map(|(_, said)| {
         let (label, role) = match said.rank {
             Rank::Fault | Rank::HeldUp => ("! driver", ColorRole::Suspect),
             Rank::Late => ("? driver", ColorRole::Unknown),
