@@ -99,7 +99,7 @@ fn leaks(
     let each = rate.map(|rate| growth.per_second / rate);
     let per_request = each.map_or(String::new(), |bytes| format!(", {} a request", show(bytes, Unit::Bytes)));
     // What has no room left to grow grew. The slope is that of the shortest span that tells one: it may have begun slower.
-    let (grows, when) = if growth.full_since.is_some() { ("grew", "at the end") } else { ("grows", "now") };
+    let grows = if growth.full_since.is_some() { "grew at last" } else { "grows now" };
     let ends = match (growth.full_since, growth.full_in_s) {
         (Some(since), _) => format!("it is full since {}", since.clock()),
         (None, Some(seconds)) => format!("full in {} as it grows now", foreseen(seconds)),
@@ -126,7 +126,7 @@ fn leaks(
     numbers.extend(failures.as_ref().map(|(_, _, number)| number.clone()));
     let breach = Breach::new(
         format!(
-            "memory{} {grows} by {}/s{per_request} {when}, from {} at {} to {}, and none comes back; {ends}{fails}",
+            "memory{} {grows} by {}/s{per_request}, from {} at {} to {}, and none comes back; {ends}{fails}",
             at(used.part),
             show(growth.per_second, Unit::Bytes),
             show(growth.from.value, Unit::Bytes),
