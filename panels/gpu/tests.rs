@@ -48,6 +48,7 @@ fn told() -> Arc<Snapshot> {
             reading.part(&gpu, GPU_PROCESS_MEMORY, "4711 ranker", Value::Gauge(11.9e9));
             reading.part(&gpu, KERNEL_TIME, "gemm", Value::Gauge(1.9e-3));
             reading.part(&gpu, KERNEL_BASELINE, "gemm", Value::Gauge(1e-3));
+            reading.part(&gpu, KERNEL_NOISE, "gemm", Value::Gauge(0.2e-3));
             world.take(&Input::Reading(reading));
         }
         world.take(&Input::Tick(now));
@@ -65,7 +66,7 @@ fn a_row_says_what_a_gpu_does_and_what_its_numbers_mean_together() {
         "47.6 µs",
         "79",
         "full-in",
-        "kernels: 1 of 1 slower than saved; gemm 1.9 ms, 1.9x its saved 1 ms",
+        "kernels: 1 slower than saved; gemm 1.9 ms, 1.9x its saved 1 ms (slower)",
         "over time",
     ] {
         assert!(screen.contains(words), "no '{words}' in\n{screen}");

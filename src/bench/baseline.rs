@@ -74,7 +74,8 @@ fn merged(now: &BenchReport, earlier: Option<&BenchReport>) -> BenchReport {
     kept.kernels.retain(KernelResult::has_median);
     for kernel in &mut kept.kernels {
         // It is compared with nothing: others are with it.
-        (kernel.baseline, kernel.baseline_at, kernel.ratio, kernel.change) = (None, None, None, None);
+        (kernel.baseline, kernel.baseline_at, kernel.baseline_noise) = (None, None, None);
+        (kernel.ratio, kernel.change) = (None, None);
     }
     let Some(earlier) = earlier else { return kept };
     let mut others: Vec<KernelResult> = earlier.kernels.clone();

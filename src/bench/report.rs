@@ -4,6 +4,7 @@
 pub(super) mod examples;
 mod text;
 
+use headwater_engine::kernel_change::KernelChange;
 use serde::{Deserialize, Serialize};
 
 use super::meter::LEAST_FOR_A_MEDIAN;
@@ -71,11 +72,14 @@ pub struct KernelResult {
     /// When the baseline was timed, as RFC 3339 in UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_at: Option<String>,
+    /// How far the baseline may be off, in seconds, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_noise: Option<f64>,
     /// The median over the baseline: above 1 it is slower now.
     pub ratio: Option<f64>,
     /// What the ratio says; `None` without a baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<KernelChange>,
     /// The first run, timed as all others are.
     pub cold: f64,
     /// Whether the noise is known to be below 2 % of the median.
@@ -104,45 +108,22 @@ impl KernelResult {
     }
 
     /// What its time says beside an earlier one of the same.
-    pub fn change_since(&self, earlier: &Self) -> Change {
-        let Some((now, then)) = self.noise.zip(earlier.noise) else { return Change::Unknown };
-        let apart = self.median - earlier.median;
-        match apart.abs() > now + then {
-            false => Change::WithinNoise,
-            true if apart > 0.0 => Change::Slower,
-            true => Change::Faster,
-        }
+    pub fn change_since(&self, earlier: &Self) -> KernelChange {
+        KernelChange::of(
+            self.median,
+            earlier.median,
+            self.noise.zip(earlier.noise).map(|(now, then)| now + then),
+        )
+    }
+
+    /// How far it and its baseline may be off, both together, in seconds; `None` where either is unknown.
+    pub fn noise_of_both(&self) -> Option<f64> {
+        self.noise.zip(self.baseline_noise).map(|(now, then)| now + then)
     }
 
     /// Whether both are times of the same: the same kernel, with the same work, over a table of the same size.
     pub fn is_of_the_same(&self, other: &Self) -> bool {
         (&self.name, self.table_bytes) == (&other.name, other.table_bytes) && self.work == other.work
-    }
-}
-
-/// What a time says beside an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Slower by more than the noise of both.
-    Slower,
-    /// Faster by more than the noise of both.
-    Faster,
-    /// Apart by no more than the noise of both.
-    WithinNoise,
-    /// The noise of one of them is unknown, so that nothing can be said.
-    Unknown,
-}
-
-impl Change {
-    /// In words.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::WithinNoise => "within noise",
-            Self::Unknown => "noise unknown",
-        }
     }
 }
 
@@ -252,6 +233,7 @@ impl BenchReport {
             let known = earlier.kernels.iter().find(is_it);
             kernel.change = known.map(|known| kernel.change_since(known));
             kernel.baseline = known.map(|known| known.median);
+            kernel.baseline_noise = known.and_then(|known| known.noise);
             kernel.baseline_at = known.map(|known| known.at.as_ref().unwrap_or(&earlier.at).clone());
             kernel.ratio = kernel.baseline.map(|baseline| kernel.median / baseline);
         }
@@ -299,16 +281,16 @@ mod tests {
             now.kernels[0].change
         };
         let then = || of(100e-6, Some(6e-6));
-        assert_eq!(change(of(114e-6, Some(9e-6)), then()), Some(Change::WithinNoise));
-        assert_eq!(change(of(116e-6, Some(9e-6)), then()), Some(Change::Slower));
-        assert_eq!(change(of(84e-6, Some(9e-6)), then()), Some(Change::Faster));
-        assert_eq!(change(of(900e-6, None), then()), Some(Change::Unknown));
-        assert_eq!(change(of(900e-6, Some(0.0)), of(1e-6, None)), Some(Change::Unknown));
+        assert_eq!(change(of(114e-6, Some(9e-6)), then()), Some(KernelChange::WithinNoise));
+        assert_eq!(change(of(116e-6, Some(9e-6)), then()), Some(KernelChange::Slower));
+        assert_eq!(change(of(84e-6, Some(9e-6)), then()), Some(KernelChange::Faster));
+        assert_eq!(change(of(900e-6, None), then()), Some(KernelChange::Unknown));
+        assert_eq!(change(of(900e-6, Some(0.0)), of(1e-6, None)), Some(KernelChange::Unknown));
         // A baseline of a release that stated no noise can be read, and judges nothing.
         let mut old = serde_json::to_value(then()).unwrap();
         old.as_object_mut().unwrap().retain(|key, _| !["noise", "rounds", "change"].contains(&key.as_str()));
         let old: KernelResult = serde_json::from_value(old).unwrap();
-        assert_eq!((old.iqr.is_some(), change(of(1.0, Some(0.0)), old)), (true, Some(Change::Unknown)));
+        assert_eq!((old.iqr.is_some(), change(of(1.0, Some(0.0)), old)), (true, Some(KernelChange::Unknown)));
     }
 
     #[test]

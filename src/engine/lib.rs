@@ -17,6 +17,7 @@ pub mod gpu_memory;
 mod gpu_requests;
 pub mod graph;
 pub mod histogram;
+pub mod kernel_change;
 pub mod launches;
 pub mod library;
 pub mod measured;

@@ -177,7 +177,7 @@ pub const OF_THE_PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMO
 
 /// Metrics that probes tell, and mostly only they.
 pub const PROBED: &[Metric] =
-    &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT, KERNEL_TIME, KERNEL_BASELINE, GPU_LAUNCH];
+    &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT, KERNEL_TIME, KERNEL_BASELINE, KERNEL_NOISE, GPU_LAUNCH];
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_TIME, PROBE_OK, SCRAPE_TIME, Unit};
+use headwater_engine::metric::{
+    GPU_LAUNCH, KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, PROBE_OK, SCRAPE_TIME, Unit,
+};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::reading::{Event, Fault, FaultKind, Reading, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
@@ -216,12 +218,16 @@ fn told(report: &BenchReport, host: &str, reading: &mut Reading, hurried: &mut V
         if let Some(baseline) = kernel.baseline {
             reading.part(&about, KERNEL_BASELINE, &part, Value::Gauge(baseline));
         }
+        if let Some(noise) = kernel.noise_of_both() {
+            reading.part(&about, KERNEL_NOISE, &part, Value::Gauge(noise));
+        }
         // To hand a task to a pool of threads is no launch.
         if kernel.name == "launch" && !is_cpu {
             reading.part(&about, GPU_LAUNCH, CANARY, Value::Gauge(kernel.median));
         }
-        let ratio = kernel.ratio.map(|ratio| format!(" ({})", times(ratio))).unwrap_or_default();
-        words.push(format!("{part} {}{ratio}", show(kernel.median, Unit::Seconds)));
+        let against = kernel.ratio.zip(kernel.change);
+        let against = against.map(|(ratio, change)| format!(" ({}, {})", times(ratio), change.word()));
+        words.push(format!("{part} {}{}", show(kernel.median, Unit::Seconds), against.unwrap_or_default()));
     }
     for skipped in report.skipped.iter().filter(|skipped| skipped.for_lack_of_time) {
         let part = named(&skipped.name);
@@ -249,6 +255,7 @@ fn fault(error: &BenchError) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use headwater_engine::kernel_change::KernelChange;
     use headwater_engine::metric::MetricName;
 
     use super::*;
@@ -260,15 +267,16 @@ mod tests {
             unit: "s".to_owned(),
             median,
             iqr: None,
-            noise: None,
+            noise: Some(median / 10.0),
             min: median,
             batches: 3,
             rounds: 1,
             runs: 10,
             baseline: ratio.map(|ratio| median / ratio),
             baseline_at: None,
+            baseline_noise: ratio.map(|_| median / 10.0),
             ratio,
-            change: None,
+            change: ratio.map(|_| KernelChange::Slower),
             cold: median,
             is_steady: true,
             work: 0.0,
@@ -335,6 +343,7 @@ mod tests {
         let expected = [
             ("gpu/box:3", "gpu.kernel.time", "launch"),
             ("gpu/box:3", "gpu.kernel.baseline", "launch"),
+            ("gpu/box:3", "gpu.kernel.noise", "launch"),
             ("gpu/box:3", "gpu.launch.latency", "canary"),
             ("gpu/box:3", "gpu.kernel.time", "triad"),
         ];
@@ -344,7 +353,7 @@ mod tests {
         assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
         assert_eq!(
             said,
-            "gpu/box:3: launch 48 µs (40x), gemm is WRONG, triad 2 ms, gather unknown, copy unknown"
+            "gpu/box:3: launch 48 µs (40x, slower), gemm is WRONG, triad 2 ms, gather unknown, copy unknown"
         );
         // What the device lacks is no matter of time.
         assert_eq!(hurried, ["gather of gpu/box:3 had 2", "copy of gpu/box:3 had none"]);

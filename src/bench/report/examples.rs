@@ -16,6 +16,7 @@ pub(in crate::bench) fn kernel(name: &str, median: f64, work: f64) -> KernelResu
         runs: 100,
         baseline: None,
         baseline_at: None,
+        baseline_noise: None,
         ratio: None,
         change: None,
         cold: median * 3.0,

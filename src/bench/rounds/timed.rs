@@ -60,6 +60,7 @@ impl Timed {
             runs: timing.runs,
             baseline: None,
             baseline_at: None,
+            baseline_noise: None,
             ratio: None,
             change: None,
             cold: timing.cold,
