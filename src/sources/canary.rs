@@ -74,6 +74,28 @@ impl CanarySpec {
         let (host, place) = gpu.name().rsplit_once(':')?;
         (gpu.kind() == Kind::Gpu && host == self.host).then(|| place.parse().ok()).flatten()
     }
+
+    /// The place of a GPU on this machine to time kernels on it, or why that cannot be done from here.
+    pub fn place_to_time(&self, gpu: &Subject) -> Result<u32, String> {
+        if let Some(place) = self.place_of(gpu) {
+            return Ok(place);
+        }
+        let of_slice = gpu_of(gpu).and_then(|whole| self.place_of(&whole));
+        Err(match of_slice {
+            Some(place) => format!(
+                "{gpu} is a slice (MIG) of GPU {place} of this machine, and CUDA shows a slice only to a process that is started \
+                 for it: run 'CUDA_VISIBLE_DEVICES=MIG-... headwater bench' here, with its id from 'nvidia-smi -L'"
+            ),
+            None => format!("{gpu} is not a GPU of this machine: run 'headwater bench' there"),
+        })
+    }
+}
+
+/// The GPU of a slice (MIG), by the name that [`slice_of`] gives one; `None` of any other.
+fn gpu_of(slice: &Subject) -> Option<Subject> {
+    let (gpu, instance) = slice.name().rsplit_once("-mig-")?;
+    let gpu = Subject::component(slice.kind(), gpu);
+    (instance.parse().is_ok_and(|instance| slice_of(&gpu, instance) == *slice)).then_some(gpu)
 }
 
 /// Lets one benchmark run at a time: two would measure each other.
@@ -361,6 +383,16 @@ mod tests {
         let canary = CanarySpec::new("box", Duration::from_millis(200));
         let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
         assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
+
+        // A slice of a GPU here is one of this machine, and it is said how it is timed.
+        let refused = |gpu: &str| canary.place_to_time(&gpu.parse().unwrap()).unwrap_err();
+        assert_eq!(canary.place_to_time(&"gpu/box:3".parse().unwrap()), Ok(3));
+        let slice = refused("gpu/box:3-mig-9");
+        assert!(slice.contains("is a slice (MIG) of GPU 3 of this machine"), "{slice}");
+        assert!(slice.contains("'CUDA_VISIBLE_DEVICES=MIG-... headwater bench' here"), "{slice}");
+        for elsewhere in ["gpu/other:3", "gpu/other:3-mig-9", "gpu/box:3-mig-", "gpu/box:x-mig-9"] {
+            assert!(refused(elsewhere).contains("is not a GPU of this machine"), "{elsewhere}");
+        }
 
         let slice = BenchReport { slice: Some(9), ..report("cuda") };
         let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
