@@ -230,6 +230,8 @@ async fn the_screen_has_kernels_timed_once_and_hears_what_came_of_it() {
     };
     order("gpu/elsewhere:0").await;
     told(&mut feed, &["gpu/elsewhere:0 is not a GPU of this machine"]).await;
+    order("gpu/box:0-mig-9").await;
+    told(&mut feed, &["gpu/box:0-mig-9 is a slice (MIG) of GPU 0 of this machine"]).await;
     let begun = async |feed: &mut Feed| {
         order("gpu/box:0").await;
         told(feed, &["timing kernels for at most 2 s", BUSY]).await == 0

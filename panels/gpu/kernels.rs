@@ -103,3 +103,94 @@ pub(super) fn summary(kernels: &[Kernel], snapshot: &Snapshot) -> Option<String>
     };
     Some(format!("{all}; {} {}", first.name, first.words(snapshot)))
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_engine::reading::{Input, Reading, Value};
+    use headwater_widgets::Glyphs;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+
+    use super::*;
+    use crate::action::Action;
+    use crate::example::{World, drawn, keys, live, subject, text_of};
+    use crate::gpu::ROW;
+    use crate::palette::Palette;
+    use crate::panel::Outcome;
+
+    #[test]
+    fn a_time_within_the_noise_of_what_was_saved_reads_as_such_on_any_screen() {
+        let mut world = World::new();
+        let mut tell = |about: &str, kernels: &[(&str, f64, Option<f64>, Option<f64>)]| {
+            world.run(1);
+            let about = subject(about);
+            let mut reading = Reading::new(subject("probe/canary"), world.now());
+            for (name, now, usual, noise) in kernels {
+                reading.part(&about, KERNEL_TIME, name, Value::Gauge(*now));
+                for (metric, value) in [(KERNEL_BASELINE, usual), (KERNEL_NOISE, noise)] {
+                    if let Some(value) = value {
+                        reading.part(&about, metric, name, Value::Gauge(*value));
+                    }
+                }
+            }
+            world.take(&Input::Reading(reading));
+            world.run(1);
+            world.snapshot()
+        };
+        // Half as slow again, which is noise; a little slower, which is none; and what nobody can tell.
+        let kernels = [
+            ("launch", 3e-6, Some(2e-6), Some(1.5e-6)),
+            ("gemm", 1.14e-3, Some(1e-3), Some(0.02e-3)),
+            ("copy", 9e-3, Some(1e-3), None),
+        ];
+        let snapshot = tell("gpu/host-a:0", &kernels);
+        let expected = "1 slower than saved, 1 within noise of what was saved, 1 whose noise is unknown; gemm 1.14 ms, 1.1x its \
+                   saved 1 ms (slower)";
+        let kernels = of(&snapshot, &subject("gpu/host-a:0"));
+        let told = summary(&kernels, &snapshot).unwrap();
+        assert!(told.starts_with(expected), "{told}");
+        assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "none is worth a colour");
+        let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+        let mut panel = (ROW.make)();
+        panel.open(&subject("gpu/host-a:0"));
+        let screen = drawn(panel.as_mut(), &snapshot, &palette, 160, 45);
+        assert!(screen.contains("kernels: 1 slower than saved, 1 within noise"), "{screen}");
+        assert_eq!(panel.act(Action::Open, &live(&snapshot, &palette, &keys)), Outcome::Done);
+        let screen = drawn(panel.as_mut(), &snapshot, &palette, 160, 45);
+        for words in ["1.5x its saved 2 µs (within noise)", "9x its saved 1 ms (noise unknown)"] {
+            assert!(screen.contains(words), "no '{words}' in\n{screen}");
+        }
+        // A saved time and a noise that were told of an earlier time are not held against a later one.
+        let snapshot =
+            tell("gpu/host-a:0", &[("launch", 9e-6, None, None), ("gemm", 9e-3, Some(1e-3), None)]);
+        let kernels = of(&snapshot, &subject("gpu/host-a:0"));
+        let words = |name: &str| {
+            let kernel = kernels.iter().find(|kernel| kernel.name == name);
+            kernel.map(|kernel| kernel.words(&snapshot)).unwrap_or_default()
+        };
+        assert!(words("launch").contains("nothing saved to hold it against"), "{}", words("launch"));
+        assert!(words("gemm").contains("(noise unknown)"), "{}", words("gemm"));
+    }
+
+    #[test]
+    fn what_was_timed_on_processors_is_held_against_its_noise_on_a_wall_too() {
+        let mut world =
+            World::with(|settings| settings.components.retain(|one| one.subject != subject("gpu/ranker")));
+        world.run(1);
+        let host = subject("host/host-a");
+        let mut reading = Reading::new(subject("probe/canary"), world.now());
+        for (metric, value) in [(KERNEL_TIME, 1.3e-6), (KERNEL_BASELINE, 1e-6), (KERNEL_NOISE, 0.5e-6)] {
+            reading.part(&host, metric, "cpu launch", Value::Gauge(value));
+        }
+        world.take(&Input::Reading(reading));
+        world.run(1);
+        let snapshot = world.snapshot();
+        let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
+        let view = live(&snapshot, &palette, &keys);
+        let area = Rect::new(0, 0, 160, 12);
+        let mut buffer = Buffer::empty(area);
+        (ROW.make)().draw_on_wall(&view, area, &mut buffer);
+        let screen = text_of(&buffer);
+        assert!(screen.contains("1 within noise of what was saved; cpu launch 1.3 µs, 1.3x"), "{screen}");
+    }
+}

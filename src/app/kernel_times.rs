@@ -21,11 +21,7 @@ impl App {
             ..Plan::new(spec.plan.backend, USUAL_BUDGET)
         };
         if let Some(gpu) = gpu {
-            let place = spec.place_of(gpu);
-            spec.devices =
-                vec![place.ok_or_else(|| {
-                    format!("{gpu} is not a GPU of this machine: run 'headwater bench' there")
-                })?];
+            spec.devices = vec![spec.place_to_time(gpu)?];
             spec.plan.backend = BackendChoice::Cuda;
         }
         time_once(spec, &self.turn, self.outlet.clone())

@@ -76,6 +76,28 @@ impl CanarySpec {
         let (host, place) = gpu.name().rsplit_once(':')?;
         (gpu.kind() == Kind::Gpu && host == self.host).then(|| place.parse().ok()).flatten()
     }
+
+    /// The place of a GPU on this machine to time kernels on it, or why that cannot be done from here.
+    pub fn place_to_time(&self, gpu: &Subject) -> Result<u32, String> {
+        if let Some(place) = self.place_of(gpu) {
+            return Ok(place);
+        }
+        let of_slice = gpu_of(gpu).and_then(|whole| self.place_of(&whole));
+        Err(match of_slice {
+            Some(place) => format!(
+                "{gpu} is a slice (MIG) of GPU {place} of this machine, and CUDA shows a slice only to a process that is started \
+                 for it: run 'CUDA_VISIBLE_DEVICES=MIG-... headwater bench' here, with its id from 'nvidia-smi -L'"
+            ),
+            None => format!("{gpu} is not a GPU of this machine: run 'headwater bench' there"),
+        })
+    }
+}
+
+/// The GPU of a slice (MIG), by the name that [`slice_of`] gives one; `None` of any other.
+fn gpu_of(slice: &Subject) -> Option<Subject> {
+    let (gpu, instance) = slice.name().rsplit_once("-mig-")?;
+    let gpu = Subject::component(slice.kind(), gpu);
+    (instance.parse().is_ok_and(|instance| slice_of(&gpu, instance) == *slice)).then_some(gpu)
 }
 
 /// Lets one benchmark run at a time: two would measure each other.

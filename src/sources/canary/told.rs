@@ -205,6 +205,16 @@ mod tests {
         let place = |gpu: &str| canary.place_of(&gpu.parse().unwrap());
         assert_eq!([place("gpu/box:3"), place("gpu/other:3"), place("host/box:3")], [Some(3), None, None]);
 
+        // A slice of a GPU here is one of this machine, and it is said how it is timed.
+        let refused = |gpu: &str| canary.place_to_time(&gpu.parse().unwrap()).unwrap_err();
+        assert_eq!(canary.place_to_time(&"gpu/box:3".parse().unwrap()), Ok(3));
+        let slice = refused("gpu/box:3-mig-9");
+        assert!(slice.contains("is a slice (MIG) of GPU 3 of this machine"), "{slice}");
+        assert!(slice.contains("'CUDA_VISIBLE_DEVICES=MIG-... headwater bench' here"), "{slice}");
+        for elsewhere in ["gpu/other:3", "gpu/other:3-mig-9", "gpu/box:3-mig-", "gpu/box:x-mig-9"] {
+            assert!(refused(elsewhere).contains("is not a GPU of this machine"), "{elsewhere}");
+        }
+
         let slice = BenchReport { slice: Some(9), ..report("cuda") };
         let mut reading = Reading::new("probe/canary".parse().unwrap(), now());
         told(&slice, "box", &mut reading, &mut Untimed::default());
