@@ -185,6 +185,8 @@ impl Engine {
             report: Arc::new(report),
             rules: states.into(),
             sources: self.world.sources().cloned().collect(),
+            has_new_graph: !Arc::ptr_eq(&self.graph, &graph),
+            graph: Arc::clone(&graph),
             topologies: self.world.shapes(),
             scans_wanted: scans_wanted.into(),
             searches_wanted: searches_wanted.into(),
@@ -205,6 +207,8 @@ impl Engine {
             report: Arc::clone(&last.report),
             rules: Arc::clone(&last.rules),
             sources: self.world.sources().cloned().collect(),
+            graph: Arc::clone(&last.graph),
+            has_new_graph: false,
             topologies: self.world.shapes(),
             scans_wanted: last.scans_wanted.as_slice().into(),
             searches_wanted: last.searches_wanted.as_slice().into(),
@@ -221,7 +225,7 @@ impl Engine {
             settings: Arc::clone(&self.settings),
             report: frame.report,
             rules: frame.rules,
-            graph: Arc::clone(&self.graph),
+            graph: frame.graph,
             flows: Arc::clone(&self.flows),
             launches: self.launches.clone(),
             changes: Arc::clone(self.world.changes()),
@@ -253,7 +257,10 @@ impl Engine {
             searches_wanted: frame.searches_wanted.to_vec(),
             acts: Arc::clone(&self.acts),
             rhythms: self.world.rhythms().clone(),
-            history: self.store.history(),
+            history: self
+                .store
+                .history()
+                .without(self.world.gpus_left().iter().map(|left| left.gpu.clone()).collect()),
             timeline: self.timeline.clone(),
             kept: self.store.kept(),
         }

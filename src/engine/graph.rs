@@ -51,6 +51,12 @@ const OUTSIDE: &[Kind] =
     &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Discovery, Kind::Probe, Kind::Log, Kind::Observer];
 
 impl Graph {
+    /// About how many bytes it takes beside the names, which others hold as well.
+    pub(crate) fn bytes(&self) -> usize {
+        let edges: usize = self.calls.iter().map(Vec::len).sum();
+        self.components.len() * 128 + edges * 128
+    }
+
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.
     pub fn new(settings: &Settings, seen: &BTreeSet<Subject>) -> Self {
         Self::build(settings, seen, (&[], &[]), |_| true, || Names::new(settings, seen, []))

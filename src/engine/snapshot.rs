@@ -217,7 +217,11 @@ impl Snapshot {
     pub fn back_to(&self, moment: Moment) -> Option<Self> {
         let frame = self.timeline.at(moment)?;
         let before = |at: Moment| at <= frame.at;
+        let gpus_left: Arc<[GpuLeft]> =
+            self.gpus_left.iter().filter(|left| before(left.at)).cloned().collect();
         Some(Self {
+            graph: Arc::clone(&frame.graph),
+            history: self.history.without(gpus_left.iter().map(|left| left.gpu.clone()).collect()),
             at: frame.at,
             gone_back_from: Some(self.gone_back_from.unwrap_or(self.at)),
             report: Arc::clone(&frame.report),
@@ -241,7 +245,7 @@ impl Snapshot {
             slow_commands: self.slow_commands.iter().filter(|(_, entry)| before(entry.at)).cloned().collect(),
             changes: self.changes.iter().filter(|change| before(change.at)).cloned().collect(),
             gpu_errors: self.gpu_errors.until(frame.at),
-            gpus_left: self.gpus_left.iter().filter(|left| before(left.at)).cloned().collect(),
+            gpus_left,
             acts: self.acts.iter().filter(|act| before(act.at)).cloned().collect(),
             ..self.clone()
         })

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::graph::Graph;
 use crate::reading::Topology;
 use crate::report::{Conclusion, Report};
 use crate::settings::DEFAULT_STORE_BUDGET;
@@ -33,6 +34,10 @@ pub struct Frame {
     pub rules: Arc<[RuleState]>,
     /// Every source's state.
     pub sources: Arc<[SourceState]>,
+    /// Who called whom.
+    pub graph: Arc<Graph>,
+    /// Whether the graph is another than that of the frame before.
+    pub has_new_graph: bool,
     /// The Redis deployments.
     pub topologies: Arc<[Topology]>,
     /// Shards on which a big-key scan would have told more.
@@ -53,7 +58,8 @@ impl Frame {
             + 8 * report.suspects.len()
             + self.sources.len();
         let details: usize = self.rules.iter().map(|rule| rule.detail.len()).sum();
-        rows * 160 + details + size_of_val(&*self.rules)
+        let graph = if self.has_new_graph { self.graph.bytes() } else { 0 };
+        rows * 160 + details + size_of_val(&*self.rules) + graph
     }
 }
 

@@ -20,7 +20,7 @@ mod slow_log;
 mod targets;
 mod teller;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use changes::Changes;
@@ -86,6 +86,8 @@ pub struct World {
     gpu_errors: ErrorsHeard,
     /// GPUs that left, the last first.
     gpus_left: Arc<[GpuLeft]>,
+    /// GPUs of which nobody tells any more, and which are kept because they may be to blame.
+    gpus_held: BTreeSet<Subject>,
 }
 
 impl World {

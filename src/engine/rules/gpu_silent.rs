@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
     id: "gpu-silent",
     title: "the driver of a GPU does not answer, or has lost it",
     doc: "Whoever told of this GPU tells of others still and not of it: it is lost, often without any XID; an exporter's page alone \
-          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left; one that is told of by its slices (MIG) is there, and a slice \
+          is worth the middle, because a GPU that was taken away leaves it too, and after five minutes it has left, unless \
+          callers suffer; one that is told of by its slices (MIG) is there, and a slice \
           is unknown at once, and so is a GPU whose exporter says that its own looks fail. One whose driver had logged an error that \
           takes the whole GPU has not left, and the error is named. Or the driver of this machine \
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
@@ -113,7 +114,10 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             last.clock()
         )),
         Some((state, at))
-            if !state.asks_the_driver() && scene.now.since(*at) > GPU_LEAVES_AFTER && took.is_none() =>
+            if !state.asks_the_driver()
+                && scene.now.since(*at) > GPU_LEAVES_AFTER
+                && took.is_none()
+                && !scene.world.is_held(gpu) =>
         {
             Judgement::Unknown(format!(
                 "{} tells of it no more since {}: it was taken away, or is lost",

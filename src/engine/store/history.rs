@@ -1,6 +1,7 @@
 //! Everything that was kept, as a snapshot holds it.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Group, Handles, Index, Scrapes, SeriesName, Trace};
@@ -14,11 +15,18 @@ pub struct History {
     index: Arc<Index>,
     /// The handles of each subject.
     groups: Arc<[Arc<Handles>]>,
+    /// Who had left by then; what was kept of them is for earlier moments.
+    left: Arc<BTreeSet<Subject>>,
 }
 
 impl History {
     pub(super) fn new(index: Arc<Index>, groups: Arc<[Arc<Handles>]>) -> Self {
-        Self { index, groups }
+        Self { index, groups, left: Arc::default() }
+    }
+
+    /// The same of a moment at which these had left, and no others.
+    pub(crate) fn without(&self, left: BTreeSet<Subject>) -> Self {
+        Self { left: Arc::new(left), ..self.clone() }
     }
 
     /// The trace of a level or a rate; `None` when nobody told of it.
@@ -28,7 +36,7 @@ impl History {
 
     /// Everything of one subject, to be asked for several metrics: the subject is looked up once.
     pub fn of(&self, subject: &Subject) -> Traces<'_> {
-        let group = self.index.get(subject);
+        let group = self.index.get(subject).filter(|_| !self.left.contains(subject));
         let handles = group.and_then(|group| self.groups.get(group.handles));
         Traces {
             series: group.map_or(&[][..], |group| &group.series),
@@ -53,12 +61,12 @@ impl History {
 
     /// The subject and its parts of which anything is kept, in order.
     pub fn parts(&self, subject: &Subject) -> impl Iterator<Item = &Subject> {
-        subject.within(&self.index).map(|(part, _)| part)
+        subject.within(&self.index).map(|(part, _)| part).filter(|part| !self.left.contains(*part))
     }
 
     /// Everything of which anything is kept, in order.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
-        self.index.keys()
+        self.index.keys().filter(|subject| !self.left.contains(*subject))
     }
 
     /// Number of series.

@@ -23,7 +23,7 @@ pub(crate) const GPU_LEAVES_AFTER: Duration = Duration::from_secs(300);
 /// An error that takes a whole GPU says why nobody tells of it any more where it came so shortly before the last word.
 const TOOK_IT: Duration = Duration::from_secs(600);
 
-/// GPUs that left are remembered up to so many, the last first.
+/// GPUs that left are remembered up to so many, the last first, with their series.
 const MOST_LEFT: usize = 50;
 
 /// Looks of an exporter that failed within this time speak of the present, and within the time for which it is believed.
@@ -42,14 +42,22 @@ impl World {
         &self.gpus_left
     }
 
-    /// Lets the GPUs go of which nobody tells any more, though whoever did tells of others; returns what is gone with them.
+    /// Whether nobody tells of a GPU any more that is kept because it may be to blame.
+    pub(crate) fn is_held(&self, gpu: &Subject) -> bool {
+        self.gpus_held.contains(gpu)
+    }
+
+    /// Lets the GPUs go of which nobody tells any more, though whoever did tells of others, but for those that are held; returns
+    /// whose series are to be forgotten: those of GPUs that left stay for who goes back to when they were there.
     /// An exporter that says that its own looks fail lists nothing, and says nothing by that.
     pub(crate) fn let_unlisted_gpus_go(
         &mut self,
         now: Moment,
         settings: &Settings,
         store: &Store,
+        is_held: impl Fn(&Subject) -> bool,
     ) -> Vec<Subject> {
+        let mut held = BTreeSet::new();
         let mut left = vec![];
         for (gpu, by) in self.gpus.tellers() {
             let Some((last_by, last)) = by.iter().max_by_key(|(_, at)| **at) else { continue };
@@ -61,10 +69,16 @@ impl World {
             if !is_slice(gpu) && by.keys().any(asks_driver) {
                 continue;
             }
-            if self.is_listed_no_more((gpu, by), (now, settings, store)) {
+            if !self.is_listed_no_more((gpu, by), (now, settings, store)) {
+                continue;
+            }
+            if is_held(gpu) {
+                held.insert(gpu.clone());
+            } else {
                 left.push(GpuLeft { gpu: gpu.clone(), at: now, last: *last, by: last_by.clone() });
             }
         }
+        self.gpus_held = held;
         if left.is_empty() {
             return vec![];
         }
@@ -78,8 +92,12 @@ impl World {
         // One that is told of by its slices (MIG) since is there.
         left.retain(|left| self.slices_told_of(&left.gpu).is_none_or(|at| at <= left.last));
         let known = self.gpus_left.iter().filter(|known| left.iter().all(|new| new.gpu != known.gpu));
-        self.gpus_left = left.iter().chain(known).take(MOST_LEFT).cloned().collect();
-        gone.into_iter().chain(machines).collect()
+        let mut all: Vec<GpuLeft> = left.iter().chain(known).cloned().collect();
+        let too_many = all.split_off(all.len().min(MOST_LEFT)).into_iter().map(|left| left.gpu);
+        let cut = gone.into_iter().filter(|gpu| all.iter().all(|left| left.gpu != *gpu));
+        let forgotten: BTreeSet<Subject> = too_many.chain(cut).chain(machines).collect();
+        self.gpus_left = all.into();
+        forgotten.into_iter().collect()
     }
 
     /// The error that took a GPU of which nobody tells any more, where one came shortly before it was told of last or since; of
@@ -149,7 +167,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, GPU_XID, HOST_LOAD};
+    use crate::metric::{GPU_LAUNCH, GPU_UTILIZATION, GPU_XID, HOST_LOAD, PROBE_OK};
     use crate::reading::{Event, Fault, FaultKind, Input, Reading, Target, TargetList, Value};
     use crate::settings::Baselines;
     use crate::text::RemoteText;
@@ -199,7 +217,12 @@ mod tests {
         let left = &snapshot.gpus_left[0];
         assert_eq!((left.gpu.as_str(), left.last, left.at), ("gpu/host-a:1", Moment(4_000), Moment(304_250)));
         assert_eq!(left.by.as_str(), "service/dcgm@a:9400");
-        assert!(snapshot.back_to(Moment(304_000)).unwrap().gpus_left.is_empty());
+        let before = snapshot.back_to(Moment(304_000)).unwrap();
+        assert!(before.gpus_left.is_empty());
+        assert!(before.graph.components().any(|one| one.as_str() == both[1]), "it was there then");
+        let trace = before.history.trace(&subject(both[1]), GPU_UTILIZATION, None).unwrap();
+        assert_eq!(trace.latest().map(|seen| seen.at), Some(Moment(4_000)));
+        assert!(before.history.subjects().any(|one| one.as_str() == both[1]));
         run(&mut engine, 310..312, |second| vec![page(second, &both)]);
         assert_eq!(known(&engine), both);
         assert!(engine.snapshot().unwrap().gpus_left.is_empty());
@@ -373,6 +396,39 @@ mod tests {
         assert_eq!(accused, []);
         assert_eq!(known(&engine), cut);
         assert!(engine.snapshot().unwrap().gpus_left.is_empty());
+    }
+
+    #[test]
+    fn while_callers_suffer_the_gpu_that_is_listed_no_more_stays_accused_and_then_it_leaves() {
+        let (both, one) = (["gpu/host-a:0", "gpu/host-a:1"], ["gpu/host-a:0"]);
+        let mut engine = engine();
+        // A probe is answered until second 10, and again from second 600 on.
+        let told = |second: i64| {
+            let at = Moment(second * 1_000);
+            let mut probe = Reading::new(subject("probe/ready-h-1"), at);
+            let is_well = !(10..600).contains(&second);
+            probe.sample(&subject("service/a"), PROBE_OK, Value::Gauge(if is_well { 1.0 } else { 0.0 }));
+            vec![probe, page(second, if second < 20 { &both } else { &one })]
+        };
+        run(&mut engine, 0..590, told);
+        let snapshot = engine.snapshot().unwrap();
+        assert!(snapshot.callers_suffer());
+        assert!(known(&engine).contains(&both[1].to_owned()));
+        let silent = |snapshot: &crate::snapshot::Snapshot| {
+            let row =
+                snapshot.rules.iter().find(|row| row.rule == "gpu-silent" && row.subject.as_str() == both[1]);
+            row.map(|row| row.state)
+        };
+        assert_eq!(silent(&snapshot), Some("firing"));
+        assert!(snapshot.history.traces(&subject(both[1])).next().is_some());
+        run(&mut engine, 590..920, told);
+        let snapshot = engine.snapshot().unwrap();
+        assert!(!known(&engine).contains(&both[1].to_owned()), "nobody suffers any more");
+        assert_eq!(snapshot.gpus_left[0].gpu.as_str(), both[1]);
+        let then = snapshot.back_to(Moment(550_000)).unwrap();
+        assert!(then.graph.components().any(|one| one.as_str() == both[1]));
+        assert_eq!(silent(&then), Some("firing"));
+        assert!(then.history.traces(&subject(both[1])).next().is_some());
     }
 
     #[test]
