@@ -137,6 +137,12 @@ fn heights(lines: &[Told], view: &View<'_>, width: u16) -> u16 {
     lines.iter().map(|line| line.height(view.palette, width)).fold(0, u16::saturating_add)
 }
 
+/// The share of the attempts of a caller or a gateway that ended and came to nothing, and whether it may be more; `None` where
+/// nobody tells.
+pub(crate) fn wasted(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, bool)> {
+    asked::of(snapshot, whose)?.wasted()
+}
+
 /// What is said where nobody tells of callers.
 fn nothing(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
     let what = match snapshot.targets().next() {

@@ -7,6 +7,7 @@
 pub mod action;
 mod big;
 mod big_key_scan;
+mod callers;
 mod cases;
 mod changes;
 mod curves;

@@ -181,7 +181,8 @@ pub(super) fn all(snapshot: &Snapshot) -> Vec<Asked> {
     asked
 }
 
-fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
+/// What one component asks, where it is told.
+pub(super) fn of(snapshot: &Snapshot, subject: &Subject) -> Option<Asked> {
     let is_told =
         |metrics: &[Metric]| metrics.iter().all(|metric| total(snapshot, subject, *metric).is_some());
     let is_its = |counting: &&Counting| counting.of.is_none_or(|kind| kind == subject.kind());

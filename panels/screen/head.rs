@@ -1,5 +1,7 @@
 //! The first rows: whose deployment, how it is, what is open, how old the numbers are.
 
+mod numbers;
+
 use std::time::Duration;
 
 use headwater_engine::Snapshot;
@@ -12,7 +14,6 @@ use ratatui::text::Span;
 
 use super::{Feed, Screen, Shown};
 use crate::data_state::silence;
-use crate::gauge::{multiple, value};
 use crate::keys::Command;
 use crate::palette::ColorRole;
 use crate::panel::PANELS;
@@ -33,14 +34,6 @@ const WIDTH_FOR_CLOCK: u16 = 70;
 /// Cells between two names of panels where there is room, and what the other end of their row may need.
 const SPACED_GAP: u16 = 2;
 const STATE: u16 = 20;
-
-/// What stands in the first row after the name: the signal, the word before its value, and the cells that are kept for
-/// it, so that what there is room for does not change with the digits.
-const SIGNALS: &[(&str, &str, usize)] = &[
-    ("p99", "p99 ", "p99 999 ms x99".len()),
-    ("errors", "err ", "err 99.9 % x99".len()),
-    ("requests", "", 9),
-];
 
 /// Draws the head; returns how many rows it took.
 pub(super) fn draw(
@@ -180,19 +173,9 @@ fn parts(snapshot: Option<&Snapshot>, width: u16) -> Vec<Group> {
         vec![(own.to_owned(), ColorRole::Label), (name, ColorRole::Heading)].into(),
         vec![conclusion(snapshot)].into(),
     ];
-    let mut told = false;
-    for (name, word, kept) in SIGNALS {
-        let signal = snapshot.signals.iter().find(|signal| signal.row.name == *name);
-        let Some(signal) = signal.filter(|signal| signal.trace.latest().is_some()) else { continue };
-        told = true;
-        let role = if signal.now.is_some() { ColorRole::Text } else { ColorRole::Unknown };
-        let mut texts = vec![((*word).to_owned(), ColorRole::Label), (value(signal), role)];
-        let times = multiple(signal);
-        if !times.is_empty() {
-            texts.push((format!(" {times}"), ColorRole::Guilty));
-        }
-        parts.push(Group { texts, kept: *kept });
-    }
+    let numbers = numbers::groups(snapshot);
+    let told = !numbers.is_empty();
+    parts.extend(numbers);
     if !told {
         let text = if width < WIDE { "? callers not seen" } else { "? no source shows what callers see" };
         parts.push(vec![(text.to_owned(), ColorRole::Unknown)].into());

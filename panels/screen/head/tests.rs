@@ -1,9 +1,12 @@
 use std::sync::Arc;
 
+use headwater_engine::histogram::Histogram;
+use headwater_engine::metric::{CLIENT_ATTEMPTS, CLIENT_DURATION, CLIENT_ORIGINALS, CLIENT_SUCCESSES};
+use headwater_engine::reading::{Input, Reading, Value};
 use headwater_widgets::Glyphs;
 
 use super::*;
-use crate::example::{Trouble, World, keys, text_of};
+use crate::example::{Trouble, World, keys, subject, text_of};
 use crate::palette::Palette;
 use crate::screen::Status;
 
@@ -44,6 +47,40 @@ fn an_incident_says_how_long_it_lasts() {
     ranker-prod   X INCIDENT 01:11
     1Over 2Graph 3Shard 4 live 1 s
     ");
+}
+
+/// Half a minute in which the service answers in time whom it answers, and callers wait so long and get so much of what they
+/// ask for.
+fn felt(wait: f64, successes: f64) -> Arc<Snapshot> {
+    let mut world = World::new();
+    world.run(120);
+    let client = subject("client/felt@10.2.0.9:9000");
+    for second in 1..=30_i64 {
+        let mut reading = Reading::new(client.clone(), world.now());
+        let all = 100.0 * second as f64;
+        let counts = [if wait <= 0.1 { all } else { 0.0 }, all];
+        let page = Histogram { bounds: [0.1, 3.0].into(), counts: counts.into(), count: all, sum: None };
+        reading.sample(&client, CLIENT_DURATION, Value::Histogram(Arc::new(page)));
+        for (metric, count) in
+            [(CLIENT_ORIGINALS, all), (CLIENT_ATTEMPTS, all), (CLIENT_SUCCESSES, all * successes)]
+        {
+            reading.sample(&client, metric, Value::Counter(count));
+        }
+        world.take(&Input::Reading(reading));
+        world.run(1);
+    }
+    world.snapshot()
+}
+
+#[test]
+fn what_callers_see_stands_first_where_it_is_worse_than_what_the_service_counts() {
+    let first = |wait, successes| live(&felt(wait, successes), 120).lines().next().unwrap().to_owned();
+    let said =
+        |first: &str, parts: &[&str]| parts.iter().for_each(|part| assert!(first.contains(part), "{first}"));
+    said(&first(2.9, 0.0), &["   client p99 2.97 s   err 100 %   service 1420/s "]);
+    // Whose the number is that follows one of somebody else.
+    said(&first(2.9, 1.0), &["   client p99 2.97 s   service err 0 %   1420/s "]);
+    said(&first(0.09, 1.0), &["   p99 95 ms   err 0 %   1420/s "]);
 }
 
 #[test]
