@@ -187,6 +187,9 @@ fn files(folder: &Path, faults: &mut Vec<ConfigError>) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+mod actions;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@
 //! how far somebody has come in it follows from the acts that are recorded, so it replays and goes back in time.
 
 mod accused;
+mod aim;
 mod check;
 mod clock;
 mod culprit;

@@ -1,3 +1,4 @@
+mod actions;
 mod changes;
 mod recovering;
 mod walk;
