@@ -122,6 +122,13 @@ pub enum Asks {
     Recovery,
 }
 
+impl Step {
+    /// Whether one of its checks asks this of the whole snapshot.
+    pub fn asks(&self, what: Asks) -> bool {
+        self.checks.iter().any(|check| check.asks == Some(what))
+    }
+}
+
 impl Runbook {
     /// The place of the step with this id.
     pub fn step(&self, id: &str) -> Option<usize> {

@@ -194,3 +194,27 @@ fn an_action_counts_from_the_beginning_of_the_runbook_on() {
         "14:06:30 UTC redis/a#2: cache it; 1 more",
     );
 }
+
+#[test]
+fn who_says_that_callers_have_not_recovered_is_asked_again_after_the_next_action_and_once_they_have() {
+    use StepAnswer::Confirmed;
+    let mut walk = walk();
+    walk.steps[3].checks = vec![asks(Asks::Recovery)];
+    let taken =
+        |seconds| act(seconds, ActKind::Remedy { subject: subject("redis/a#2"), text: "cache it".into() });
+    let due = |answered: Found, more: Vec<OperatorAct>| {
+        let steps = ["1", "2", "3"].map(|step| answer(90, step, Confirmed, Found::Good));
+        let acts =
+            [vec![begun(100, "walk")], steps.to_vec(), vec![answer(60, "4", Confirmed, answered)], more];
+        progress(&walk, &Snapshot { acts: acts.concat().into(), ..well() }).due
+    };
+    assert_eq!(due(Found::Bad, vec![]), None);
+    assert_eq!(due(Found::Bad, vec![taken(50)]), Some(3));
+    assert_eq!(due(Found::Good, vec![taken(50)]), None);
+    assert_eq!(due(Found::Bad, vec![taken(50), answer(40, "4", Confirmed, Found::Bad)]), None);
+    // Callers are well now.
+    let acts = vec![begun(100, "walk"), answer(60, "4", Confirmed, Found::Bad)];
+    let p99 = recovering::signal("p99", Some(0.17), 2.4, 64, 0.18);
+    let over = Snapshot { acts: acts.into(), ..recovering::after(vec![p99], vec![]) };
+    assert_eq!(progress(&walk, &over).due, Some(3));
+}
