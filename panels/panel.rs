@@ -127,6 +127,9 @@ pub trait Panel {
     /// Opens its explanations, for whoever is led through it.
     fn explain(&mut self) {}
 
+    /// Hears what became of a report that was written.
+    fn written(&mut self, _told: &str) {}
+
     /// Hears that it was let do this, after it asked by [`Intent::Ask`].
     fn agreed(&mut self, _effect: &Effect) {}
 

@@ -8,6 +8,7 @@ mod hint;
 mod list;
 mod shown;
 mod step_lines;
+mod words;
 
 use headwater_engine::Moment;
 use headwater_engine::reading::ActKind;
@@ -46,21 +47,6 @@ const LIST: u16 = 24;
 const WITH_TITLE: u16 = 5;
 const WITH_HINT: u16 = 3;
 
-/// What help explains.
-static WORDS: &[(&str, &str)] = &[
-    (
-        "confirm",
-        "you have seen what the checks show, good, bad or not known; it does not mean that all is well",
-    ),
-    ("override", "you know better than the checks, or they cannot see it: your words stand in the report"),
-    ("blind", "the checks of the step cannot be evaluated on fresh data, so it cannot pass"),
-    ("! noted", "the step was answered by your words and not by its checks"),
-    ("? noted", "you went on though its checks could not be seen: it is left unknown"),
-    ("redo", "the step was answered before it became bad: look again"),
-    ("gate", "what must be so before an action is taken"),
-    ("left", "what is left of the golden five minutes: scope, metric, component, test, stop"),
-];
-
 #[derive(Default)]
 struct RunbookPanel {
     /// The runbook that was chosen, by its id.
@@ -72,8 +58,8 @@ struct RunbookPanel {
     /// The step that was due then, and how many acts there were: what becomes due while somebody reads is told, and the step
     /// under his eyes stays.
     followed: Option<(shown::Acts, String)>,
-    /// The action under the cursor.
-    action: usize,
+    /// The action under the cursor; the first that is not taken yet while none was chosen.
+    action: Option<usize>,
     /// Whether the cursor has moved and its action is to be brought into sight.
     is_moved: bool,
     is_explained: bool,
@@ -85,6 +71,8 @@ struct RunbookPanel {
     /// When a scan was let begin; it is seen a little later.
     scan_began: Option<Moment>,
     beside: Beside,
+    /// What became of the report that was written last, and the acts that stand in it.
+    written: Option<(shown::Acts, String)>,
     /// How far the runbook has come, as of one snapshot.
     known: Option<Known>,
 }
@@ -104,7 +92,7 @@ impl Panel for RunbookPanel {
             return;
         };
         let title = u16::from(area.height >= WITH_TITLE);
-        let hint = u16::from(area.height >= WITH_HINT);
+        let hint = if area.height >= WITH_HINT { hint::rows(&shown, view, area) } else { 0 };
         head::draw(&shown, view, Rect { height: title, ..area }, buffer);
         let hint_row = Rect { y: area.bottom() - hint, height: hint, ..area };
         hint::draw(&shown, view, hint_row, buffer);
@@ -117,8 +105,9 @@ impl Panel for RunbookPanel {
         }
         if body.width >= WITH_LIST || area.width >= WITH_PANEL {
             list::draw(&shown, view, Rect { width: LIST.min(body.width), ..body }, buffer);
-            let taken = (LIST + 1).min(body.width);
-            body = Rect { x: body.x + taken, width: body.width - taken, ..body };
+            let taken = LIST.min(body.width);
+            body =
+                beside::parted(Rect { x: body.x + taken, width: body.width - taken, ..body }, view, buffer);
         }
         self.draw_step(&shown, view, body, buffer);
     }
@@ -159,9 +148,13 @@ impl Panel for RunbookPanel {
                 Outcome::Wants(Intent::Look(row.name, shown.step.filter.clone()))
             }
             Action::Copy => copy(&shown),
-            Action::Scan | Action::PauseScan | Action::CancelScan => {
-                big_key_scan::act(action, hint::shard_to_scan(&shown, view.snapshot).as_ref(), view)
-            }
+            Action::Scan | Action::PauseScan | Action::CancelScan => match hint::shard_to_scan(view.snapshot)
+            {
+                Some(shard) => big_key_scan::act(action, Some(&shard), view),
+                None => Outcome::Refused(
+                    "a scan would tell nothing more: no shard's keys are in question".to_owned(),
+                ),
+            },
             Action::Up if shown.offers.len() > 1 => self.choose_action(shown.action.saturating_sub(1)),
             Action::Down if shown.offers.len() > 1 => {
                 self.choose_action((shown.action + 1).min(shown.offers.len() - 1))
@@ -207,7 +200,7 @@ impl Panel for RunbookPanel {
             }
             Action::Confirm if shown.progress.began.is_none() => Some("begin"),
             Action::Down => (shown.offers.len() > 1).then_some("next action"),
-            Action::Scan if hint::shard_to_scan(&shown, view.snapshot).is_none() => None,
+            Action::Scan if hint::shard_to_scan(view.snapshot).is_none() => None,
             Action::Left if shown.place == 0 => None,
             Action::Right if shown.place + 1 == shown.runbook.steps.len() => None,
             Action::Left => Some("previous"),
@@ -221,7 +214,7 @@ impl Panel for RunbookPanel {
     }
 
     fn words(&self) -> &'static [(&'static str, &'static str)] {
-        WORDS
+        words::WORDS
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
@@ -232,6 +225,10 @@ impl Panel for RunbookPanel {
 
     fn explain(&mut self) {
         self.is_explained = true;
+    }
+
+    fn written(&mut self, told: &str) {
+        self.written = self.known.as_ref().map(|known| (known.acts(), told.to_owned()));
     }
 
     fn agreed(&mut self, effect: &Effect) {
@@ -254,18 +251,18 @@ impl RunbookPanel {
             return Outcome::Refused("there is no step beyond this one".to_owned());
         };
         self.looked_at = Some(step.id.clone());
-        self.action = 0;
+        self.action = None;
         Outcome::Done
     }
 
     /// Shows the step that is due as soon as the answer that was just given is recorded.
     fn leave_step(&mut self) {
         self.looked_at = None;
-        self.action = 0;
+        self.action = None;
     }
 
     fn choose_action(&mut self, place: usize) -> Outcome {
-        self.action = place;
+        self.action = Some(place);
         self.is_moved = true;
         Outcome::Done
     }

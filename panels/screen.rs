@@ -24,7 +24,7 @@ use crate::action::Action;
 use crate::keys::{Command, Stroke};
 use crate::panel::{Effect, PANELS, Panel, View};
 pub use bar::first_keys;
-pub use notice::Notice;
+pub use notice::{About, Notice};
 use overlay::{Around, Overlay};
 pub use status::{Feed, Shown, Status};
 
@@ -97,7 +97,7 @@ impl Screen {
 
     /// Says in one line what became of an effect.
     pub fn say(&mut self, text: impl Into<String>, is_error: bool) {
-        self.notice = Some(Notice { text: text.into(), is_error });
+        self.notice = Some(Notice::new(text, is_error));
     }
 
     /// Says what can be pressed first, until the first key; [`first_keys`] has the words.

@@ -128,7 +128,7 @@ pub(crate) fn notice(broken: &[ConfigError]) -> Option<Notice> {
     let more =
         if broken.len() > 1 { format!(" (and {} more files)", broken.len() - 1) } else { String::new() };
     let line = first.lines().next().unwrap_or_default();
-    Some(Notice { text: format!("left out: {line}{more}"), is_error: true })
+    Some(Notice::new(format!("left out: {line}{more}"), true))
 }
 
 /// Reads one entry's text; `origin` names it in complaints.
@@ -185,6 +185,9 @@ fn files(folder: &Path, faults: &mut Vec<ConfigError>) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+#[cfg(test)]
+mod actions;
 
 #[cfg(test)]
 mod tests {

@@ -13,8 +13,8 @@ use headwater_engine::Snapshot;
 use headwater_engine::report::Report;
 use headwater_engine::wording::{
     address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of, histories,
-    innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable, unjudged,
-    verdict_word,
+    innocents, keys, loops, names, notes, notes_with_checks, shape_words, span, stages, troubles,
+    unavailable, unjudged, verdict_word,
 };
 
 pub use layout::Layout;

@@ -95,12 +95,14 @@ impl RunbookPanel {
     }
 
     /// Records that the action under the cursor was taken; a second time only when that is meant.
-    pub(super) fn done(&self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
+    pub(super) fn done(&mut self, shown: &Shown<'_>, view: &View<'_>) -> Outcome {
         if let Some(why) = refusal(Action::Done, shown, view) {
             return Outcome::Refused(why);
         }
         let Some(offer) = shown.offers.get(shown.action) else { return Outcome::Ignored };
         let Some(subject) = aim(offer, view) else { return Outcome::Ignored };
+        // The cursor stays: a second press asks whether it was done twice, and records nothing else.
+        self.action = Some(shown.action);
         let kind = ActKind::Remedy { subject, text: RemoteText::new(&offer.text()) };
         let earlier = view.snapshot.acts.iter().rev().find(|act| act.kind == kind);
         let effect = Effect::Act(kind.clone());

@@ -20,6 +20,15 @@ pub(super) fn row(step: &Step) -> Option<&'static PanelRow> {
     PANELS.iter().find(|row| row.name == step.panel && row.name != super::ROW.name)
 }
 
+/// Draws a line at the left edge of an area; what is left of it lies a blank further.
+pub(super) fn parted(area: Rect, view: &View<'_>, buffer: &mut Buffer) -> Rect {
+    let style = view.palette.style(ColorRole::Frame);
+    for y in area.top()..area.bottom() {
+        buffer.set_stringn(area.x, y, view.palette.glyphs.bar(), area.width.min(1).into(), style);
+    }
+    Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(2), ..area }
+}
+
 impl Beside {
     /// Draws the panel of a step, separated by a line.
     pub(super) fn draw(&mut self, step: &Step, view: &View<'_>, area: Rect, buffer: &mut Buffer) {
@@ -34,11 +43,7 @@ impl Beside {
             }
             self.open = Some((row.name, step.filter.clone(), panel));
         }
-        let style = view.palette.style(ColorRole::Frame);
-        for y in area.top()..area.bottom() {
-            buffer.set_stringn(area.x, y, view.palette.glyphs.bar(), 1, style);
-        }
-        let inside = Rect { x: (area.x + 2).min(area.right()), width: area.width.saturating_sub(2), ..area };
+        let inside = parted(area, view, buffer);
         if let Some((.., panel)) = &mut self.open {
             // Keys go to the runbook, so this one names none.
             let keys = Keymap::default();

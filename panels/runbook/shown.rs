@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_engine::reading::ActKind;
-use headwater_engine::runbook::{Clock, Offer, Progress, Runbook, Step, clock, offers, progress, ranked};
+use headwater_engine::reading::{ActKind, Found};
+use headwater_engine::runbook::{
+    Asks, Clock, Offer, Progress, Runbook, Step, clock, offers, progress, ranked,
+};
 use headwater_engine::{Moment, Snapshot};
 
 use super::RunbookPanel;
@@ -27,6 +29,11 @@ fn acts(snapshot: &Snapshot) -> Acts {
 }
 
 impl Known {
+    /// The acts that it was told by.
+    pub(super) fn acts(&self) -> Acts {
+        self.acts
+    }
+
     /// The moment of the snapshot.
     pub(super) fn at(&self) -> Moment {
         self.at
@@ -48,9 +55,22 @@ pub(super) struct Shown<'a> {
     pub(super) is_explained: bool,
     /// Whether a scan was let begin just now.
     pub(super) is_scan_awaited: bool,
+    /// What became of the report in which everything stands that was answered; `None` where there is none.
+    pub(super) written: Option<String>,
+}
+
+/// The first action that is not recorded yet.
+pub(super) fn untaken(offers: &[Offer<'_>]) -> Option<usize> {
+    offers.iter().position(|offer| offer.done.is_none())
 }
 
 impl Shown<'_> {
+    /// Whether the runbook asks if callers have recovered, and what that comes to now.
+    pub(super) fn recovery(&self) -> Option<Found> {
+        let place = self.runbook.steps.iter().position(|step| step.asks(Asks::Recovery))?;
+        Some(self.progress.found(place))
+    }
+
     /// How the clock of the runbook stands at the moment that is shown.
     pub(super) fn clock(&self, view: &View<'_>) -> Option<Clock> {
         clock(self.runbook, &self.progress, view.snapshot.at)
@@ -102,7 +122,10 @@ impl RunbookPanel {
         let place = looked_at.or(progress.due).unwrap_or(runbook.steps.len().saturating_sub(1));
         let step = runbook.steps.get(place)?;
         let offers = offers(step, &view.library.remedies, view.snapshot);
-        let action = self.action.min(offers.len().saturating_sub(1));
+        let action = self.action.unwrap_or_else(|| untaken(&offers).unwrap_or(0));
+        let action = action.min(offers.len().saturating_sub(1));
+        let is_newest = |at: &Acts| *at == acts(view.snapshot);
+        let written = self.written.as_ref().filter(|(at, _)| is_newest(at)).map(|(_, told)| told.clone());
         Some(Shown {
             runbook,
             place,
@@ -114,6 +137,7 @@ impl RunbookPanel {
             is_scan_awaited: self
                 .scan_began
                 .is_some_and(|at| view.snapshot.at.since(at) < SCAN_BEGINS_WITHIN),
+            written,
         })
     }
 

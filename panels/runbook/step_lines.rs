@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use headwater_engine::Subject;
 use headwater_engine::reading::{Found, StepAnswer};
 use headwater_engine::runbook::{Offer, Outcome, Places, Standing, culprit};
 
@@ -26,7 +27,10 @@ pub(super) fn of(shown: &Shown<'_>, view: &View<'_>) -> Told {
     if shown.is_explained {
         lines.push(said("why", &step.why));
     }
-    for state in &shown.progress.checks[shown.place] {
+    // What is wrong is read first, also where not all has room.
+    let mut states: Vec<_> = shown.progress.checks[shown.place].iter().collect();
+    states.sort_by_key(|state| state.outcome);
+    for state in states {
         let (label, role) = match state.outcome {
             Outcome::Passed => ("o good", ColorRole::Innocent),
             Outcome::Failed => ("X bad", ColorRole::Guilty),
@@ -36,9 +40,10 @@ pub(super) fn of(shown: &Shown<'_>, view: &View<'_>) -> Told {
     }
     lines.extend(answered(shown, view));
     let mut marked = lines.len()..lines.len();
+    let accused = culprit(view.snapshot).map(|culprit| culprit.subject);
     for (place, offer) in shown.offers.iter().enumerate() {
         let start = lines.len();
-        lines.extend(action(place, offer, place == shown.action));
+        lines.extend(action(place, offer, accused.as_ref(), place == shown.action));
         if place == shown.action {
             marked = start..lines.len();
         }
@@ -92,13 +97,20 @@ fn told_before(found: Found) -> String {
 }
 
 /// An action; the one under the cursor with everything that must be known before it is taken.
-fn action(place: usize, offer: &Offer<'_>, is_marked: bool) -> Vec<Line> {
+fn action(place: usize, offer: &Offer<'_>, accused: Option<&Subject>, is_marked: bool) -> Vec<Line> {
     let remedy = offer.remedy;
     let mark = if is_marked { ">" } else { " " };
+    let whom = offer.culprit.as_ref().map(|culprit| &culprit.subject).filter(|whom| Some(*whom) != accused);
     let back = if remedy.reversible { "can be taken back" } else { "cannot be taken back in a hurry" };
+    let done = offer.done.map(|at| format!("done at {} UTC", at.clock()));
+    let aside: Vec<String> =
+        [whom.map(|whom| format!("for {whom}")), done, Some(back.to_owned())].into_iter().flatten().collect();
     let role = if is_marked { ColorRole::Heading } else { ColorRole::Text };
-    let head =
-        Line::new(Weight::Core, &format!("{mark} do {}", place + 1), format!("{} ({back})", offer.text()));
+    let head = Line::new(
+        Weight::Core,
+        &format!("{mark} do {}", place + 1),
+        format!("{} ({})", offer.text(), aside.join(", ")),
+    );
     let mut lines = vec![head.text_colored(role)];
     if !is_marked {
         return lines;

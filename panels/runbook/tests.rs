@@ -1,4 +1,5 @@
 mod due;
+mod ends;
 mod stage;
 
 use std::sync::Arc;
@@ -126,7 +127,11 @@ fn the_panel_of_the_step_stands_beside_it_where_there_is_room_and_opens_where_th
     assert!(wide.contains("redis/features") && wide.contains("│"), "{wide}");
     // Its filter is in force: the shards that are well are left out.
     assert!(wide.contains("features#2") && !wide.contains("features#0"), "{wide}");
-    assert!(!stage.drawn(100, 40).contains('│'));
+    // A line parts the list from the step, and another one the step from the panel.
+    for (width, lines) in [(160, 2), (100, 1), (80, 1), (75, 0)] {
+        let row = stage.drawn(width, 40).lines().nth(3).unwrap_or_default().matches('│').count();
+        assert_eq!(row, lines, "{width}");
+    }
     let look = Intent::Look("shards", Some("link > 70 %".to_owned()));
     assert_eq!(stage.act(Action::Open), Outcome::Wants(look));
 }

@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 use ratatui::widgets::Widget;
 
-use super::{Feed, Screen, Shown};
-use crate::action::Action;
+use super::{About, Feed, Screen, Shown};
+use crate::action::{Action, Scope};
 use crate::keys::{Command, Keymap};
 use crate::palette::ColorRole;
 use crate::panel::PANELS;
@@ -21,6 +21,9 @@ const ALWAYS: &[Action] = &[Action::Help, Action::Quit];
 /// What stands in the bar after the panel's own actions, the most useful first.
 const USUAL: &[Action] =
     &[Action::Freeze, Action::Earlier, Action::CommandLine, Action::Copy, Action::Mark, Action::Note];
+
+/// What does nothing before the first evaluation, as everything that is done on a panel.
+const NEEDS_NUMBERS: &[Action] = &[Action::Freeze, Action::Earlier, Action::Copy, Action::Export];
 
 /// What a table adds, a replay, and a screen that was gone back with.
 const OF_TABLES: &[Action] = &[Action::Open, Action::Filter, Action::Sort];
@@ -51,7 +54,7 @@ pub fn first_keys(keys: &Keymap) -> String {
 
 /// What became of the last key, or what can be pressed first.
 fn message(screen: &Screen) -> Option<(&str, ColorRole)> {
-    match (&screen.notice, &screen.hint) {
+    match (screen.notice.as_ref().filter(|notice| notice.about != About::Answer), &screen.hint) {
         (Some(notice), _) => {
             Some((&notice.text, if notice.is_error { ColorRole::Error } else { ColorRole::Heading }))
         }
@@ -90,11 +93,27 @@ pub(super) fn draw(screen: &Screen, shown: &Shown<'_>, area: Rect, buffer: &mut 
         left.width -= filtered.width;
     }
     match message(screen) {
-        None => draw_keys(&keys(screen, shown), shown, left, buffer),
+        None => {
+            left.width = draw_answer(screen, shown, left, buffer);
+            draw_keys(&keys(screen, shown), shown, left, buffer);
+        }
         Some((text, role)) => {
             part(text, role, shown).render(Rect { width: left.width, ..area }, buffer);
         }
     }
+}
+
+/// Draws at the right end of a row that an answer was kept, and tells what is left of the row for keys.
+fn draw_answer(screen: &Screen, shown: &Shown<'_>, row: Rect, buffer: &mut Buffer) -> u16 {
+    let Some(notice) = &screen.notice else { return row.width };
+    let width = u16::try_from(Span::raw(notice.text.as_str()).width()).unwrap_or(u16::MAX);
+    // In a row that is narrower than twice this the keys are worth more.
+    if width > row.width / 2 {
+        return row.width;
+    }
+    let style = shown.palette.style(ColorRole::Heading);
+    buffer.set_stringn(row.right() - width, row.y, &notice.text, width.into(), style);
+    row.width.saturating_sub(width + GAP)
 }
 
 /// The filter at the right end of the last row, with the key that clears it.
@@ -166,7 +185,10 @@ fn keys(screen: &Screen, shown: &Shown<'_>) -> Vec<(String, &'static str)> {
         (Feed::Replay { .. }, Action::Freeze) => Some("pause"),
         _ => match &snapshot {
             Some(snapshot) => panel.short(action, &super::view(shown, snapshot)),
-            None => Some(action.row().short),
+            None => {
+                let works = matches!(action.row().scope, Scope::Everywhere | Scope::Replay);
+                (works && !NEEDS_NUMBERS.contains(&action)).then_some(action.row().short)
+            }
         },
     };
     let named = actions.into_iter().filter_map(|action| Some((shown.keys.key_of(action), word(action)?)));

@@ -33,6 +33,7 @@ pub mod rules;
 pub mod runbook;
 pub mod scene;
 pub mod settings;
+mod settled;
 pub mod signal;
 pub mod slot;
 pub mod snapshot;

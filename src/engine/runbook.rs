@@ -4,6 +4,7 @@
 //! how far somebody has come in it follows from the acts that are recorded, so it replays and goes back in time.
 
 mod accused;
+mod aim;
 mod check;
 mod clock;
 mod culprit;
@@ -119,6 +120,13 @@ pub enum Asks {
     Action,
     /// Whether callers have what is usual again, for a minute.
     Recovery,
+}
+
+impl Step {
+    /// Whether one of its checks asks this of the whole snapshot.
+    pub fn asks(&self, what: Asks) -> bool {
+        self.checks.iter().any(|check| check.asks == Some(what))
+    }
 }
 
 impl Runbook {

@@ -14,9 +14,10 @@ use crate::findings::Findings;
 use crate::graph::Graph;
 use crate::histogram::{Histogram, Percentile};
 use crate::metric::{LOOP_LAG, Metric, MetricName, STAGE_DURATION, TOLD_OF_THE_WHOLE, Unit};
-use crate::peers::{Peers, median};
+use crate::peers::Peers;
 use crate::report::Evidence;
 use crate::settings::{Baselines, Settings};
+use crate::settled::settled;
 use crate::spread::WIDENING;
 use crate::store::{Seen, Store};
 use crate::subject::{Kind, Subject};
@@ -142,10 +143,8 @@ impl Scene<'_> {
     /// The median of the last five points of a level; `None` when they are stale.
     pub fn present_median(&self, subject: &Subject, metric: Metric) -> Option<Seen> {
         let points = self.store.points(subject, metric, None)?;
-        let newest = points.latest().filter(|seen| seen.at >= self.stale_before_of(subject))?;
-        let mut values: Vec<f64> = points.newest_first().take(5).map(|seen| seen.value).collect();
-        values.sort_by(f64::total_cmp);
-        Some(Seen { value: median(&values)?, at: newest.at })
+        let present = settled(points.newest_first())?.seen;
+        (present.at >= self.stale_before_of(subject)).then_some(present)
     }
 
     /// A number of every shard of a deployment, compared once per evaluation: the worst of each shard's nodes.

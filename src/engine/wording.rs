@@ -3,6 +3,7 @@
 mod calls;
 
 mod loops_and_stages;
+mod notes;
 mod targets;
 mod usual;
 
@@ -11,14 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::metric::Unit;
 use crate::quantity;
 use crate::report::{
-    Conclusion, Confidence, Cost, Exonerated, NoteKind, Report, ShapeKind, Since, SubjectVerdict, Suspect,
-    Unjudged, Verdict,
+    Conclusion, Confidence, Cost, Exonerated, Report, ShapeKind, Since, SubjectVerdict, Suspect, Unjudged,
+    Verdict,
 };
 use crate::{Moment, Snapshot, Subject};
 
 pub use calls::{flow_words, origin_words};
 
 pub use loops_and_stages::{loops, stages};
+pub use notes::{notes, notes_with_checks};
 pub use targets::{all_departures, departures, lists};
 pub use usual::{baseline_words, histories};
 
@@ -142,22 +144,6 @@ pub fn address(snapshot: &Snapshot, subject: &Subject) -> Option<String> {
 pub fn chain(report: &Report) -> Option<String> {
     let links: Vec<&str> = report.chain.iter().map(|link| link.text.as_str()).collect();
     (!links.is_empty()).then(|| links.join(" <- "))
-}
-
-/// What the operator marked and noted, one a line: `14:07:05 UTC note: cache off`.
-pub fn notes(report: &Report) -> impl Iterator<Item = String> {
-    report.notes.iter().map(|note| {
-        let kind = match note.kind {
-            NoteKind::Mark => "mark",
-            NoteKind::Note => "note",
-            NoteKind::Runbook => "runbook",
-            NoteKind::Step => "step",
-            NoteKind::Remedy => "done",
-            NoteKind::Scan => "scan",
-        };
-        let text = if note.text.is_empty() { String::new() } else { format!(": {}", note.text) };
-        format!("{} UTC {kind}{text}", note.at.clock())
-    })
 }
 
 /// The numbers of a suspect, one a line: metric, value, limit, and what it is compared with.

@@ -5,8 +5,8 @@ use headwater_engine::report::{Report, Suspect, Verdict};
 
 use super::{
     Layout, address, all_departures, chain, confidence_word, cost, data_age, evidence, headline_of,
-    histories, innocents, keys, loops, names, notes, shape_words, span, stages, troubles, unavailable,
-    unjudged, verdict_word,
+    histories, innocents, keys, loops, names, notes_with_checks, shape_words, span, stages, troubles,
+    unavailable, unjudged, verdict_word,
 };
 
 const WIDTH: usize = 80;
@@ -49,8 +49,11 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
         out.hang(label, INDENT, &format!("{}: {missing}", names(&subjects)));
     }
     out.hang("next", INDENT, &report.next_step);
-    for (row, note) in notes(report).enumerate() {
-        out.hang(if row == 0 { "notes" } else { "" }, INDENT, &note);
+    for (row, (note, checks)) in notes_with_checks(&snapshot.acts).iter().enumerate() {
+        out.hang(if row == 0 { "notes" } else { "" }, INDENT, note);
+        for check in checks {
+            out.hang("       -", INDENT, check);
+        }
     }
     verdicts(&mut out, report);
     out.blank();
@@ -156,6 +159,30 @@ mod tests {
         not read client/load@127.0.0.1:9: SLOWLOG: the ACL user may not
         cost     2 Redis commands a second per node over a minute, 54.1 kB/s in all
         "#);
+    }
+
+    #[test]
+    fn a_step_that_was_answered_has_a_line_for_each_of_its_checks() {
+        use headwater_engine::Moment;
+        use headwater_engine::reading::{ActKind, Found, OperatorAct, StepAct, StepAnswer};
+        let mut snapshot = incident();
+        let step = StepAct {
+            runbook: "walk".into(),
+            step: "2.1".into(),
+            title: "Answer time".into(),
+            answer: StepAnswer::Confirmed,
+            found: Found::Bad,
+            seen: vec![
+                "every node answers within 5 ms: yes, 0.7 ms (1 s old), the worst of 3; limit 5 ms".into(),
+                "#2 is slow".into(),
+            ],
+        };
+        snapshot.acts = vec![OperatorAct { at: Moment(50_820_000), kind: ActKind::Step(step) }].into();
+        let text = render(&snapshot);
+        let told = "notes    14:07:00 UTC step: 2.1 Answer time: confirmed bad\n       \
+                    - every node answers within 5 ms: yes, 0.7 ms (1 s old), the worst of 3;\n         limit 5 ms\n       \
+                    - #2 is slow\n";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]

@@ -5,9 +5,9 @@ mod clipboard;
 use std::time::{Duration, Instant};
 
 use headwater_engine::reading::{ActKind, OperatorAct};
-use headwater_engine::{RemoteText, Subject};
+use headwater_engine::{Moment, RemoteText, Subject};
 use headwater_panels::Effect;
-use headwater_panels::screen::Notice;
+use headwater_panels::screen::{About, Notice};
 use rustix::process::{Signal, kill_current_process_group};
 
 use super::feed::Order;
@@ -44,7 +44,7 @@ impl<F: Face> Run<F> {
             },
             Effect::Export => self.export(),
             Effect::Mark(text) => self.act("marked", ActKind::Mark(RemoteText::new(&text))),
-            Effect::Act(kind) => self.act("kept", kind),
+            Effect::Act(kind) => self.answer(kind),
             Effect::SaveCase => self.save_case(),
             Effect::Note(text) => self.act("noted", ActKind::Note(RemoteText::new(&text))),
             Effect::Scan(shard) => self.scan(shard),
@@ -60,14 +60,27 @@ impl<F: Face> Run<F> {
         None
     }
 
-    /// Keeps what the operator did, at the time that it is where the feed is, and says what becomes of it.
+    /// Keeps what the operator marked or noted, and says what becomes of it.
     fn act(&mut self, done: &str, kind: ActKind) {
+        if let Some(at) = self.keep(kind) {
+            self.say(format!("{done} at {} UTC; it will stand in the report", at.clock()), false);
+        }
+    }
+
+    /// Keeps an answer to a runbook: in few words, because keys are asked for beside them.
+    fn answer(&mut self, kind: ActKind) {
+        if let Some(at) = self.keep(kind) {
+            let kept = Notice::new(format!("kept at {} UTC", at.clock()), false);
+            self.face.say(kept.about(About::Answer));
+        }
+    }
+
+    /// Keeps what the operator did, at the time that it is where the feed is; `None` where that cannot be.
+    fn keep(&mut self, kind: ActKind) -> Option<Moment> {
         let at = time(self.feed.snapshots.borrow().as_deref(), &self.status);
         // What is typed or pasted is recorded and written up: no password with it.
         let kind = kind.map_texts(without_secrets);
-        if self.order(Order::Act(OperatorAct { at, kind })) {
-            self.say(format!("{done} at {} UTC; it will stand in the report", at.clock()), false);
-        }
+        self.order(Order::Act(OperatorAct { at, kind })).then_some(at)
     }
 
     /// Scans, and keeps that it was allowed; a recording cannot be asked anything, and says so itself.
@@ -84,7 +97,7 @@ impl<F: Face> Run<F> {
     }
 
     fn say(&mut self, text: impl Into<String>, is_error: bool) {
-        self.face.say(Notice { text: text.into(), is_error });
+        self.face.say(Notice::new(text, is_error));
     }
 
     fn ordered(&mut self, order: Order) {
@@ -133,8 +146,8 @@ impl<F: Face> Run<F> {
         // A disk may take its time.
         tokio::task::spawn_blocking(move || {
             let notice = match files::export(&snapshot, versions) {
-                Ok(text) => Notice { text, is_error: false },
-                Err(text) => Notice { text, is_error: true },
+                Ok(text) => Notice::new(text, false).about(About::Report),
+                Err(text) => Notice::new(text, true),
             };
             let _ = told.send(notice);
         });
@@ -147,14 +160,14 @@ impl<F: Face> Run<F> {
         let told = self.results.0.clone();
         tokio::task::spawn_blocking(move || {
             let notice = match save_case(&snapshot.written()) {
-                Ok(path) => Notice {
-                    text: format!(
+                Ok(path) => Notice::new(
+                    format!(
                         "saved as {}: complete it there; it is known from the next start on",
                         path.display()
                     ),
-                    is_error: false,
-                },
-                Err(error) => Notice { text: error.to_string(), is_error: true },
+                    false,
+                ),
+                Err(error) => Notice::new(error.to_string(), true),
             };
             let _ = told.send(notice);
         });

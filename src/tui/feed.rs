@@ -108,6 +108,6 @@ impl Feed {
 impl Outlet {
     /// Says one line to the operator. It is lost when more lines wait than anyone will read.
     pub fn say(&self, text: impl Into<String>, is_error: bool) {
-        let _ = self.notices.try_send(Notice { text: text.into(), is_error });
+        let _ = self.notices.try_send(Notice::new(text, is_error));
     }
 }

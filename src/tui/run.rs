@@ -61,8 +61,8 @@ impl Face for Screen {
         self.cursor()
     }
 
-    fn say(&mut self, Notice { text, is_error }: Notice) {
-        Screen::say(self, text, is_error);
+    fn say(&mut self, notice: Notice) {
+        self.tell(notice);
     }
 
     fn held(&self) -> Option<Arc<Snapshot>> {

@@ -90,7 +90,7 @@ impl Stage {
         world.trouble = trouble;
         world.run(seconds);
         let rows = "confirm v;override o;skip x;reopen O;done d;explain i;choose-runbook B;left left;right right;open \
-                    enter;export e;live L;freeze space;scan b;page-up pageup;page-down pagedown";
+                    enter;export e;live L;quit q;freeze space;scan b;page-up pageup;page-down pagedown";
         let binding = |row: &str| {
             let (name, key) = row.trim().split_once(' ').unwrap();
             (Stroke::parse(key).unwrap(), Command::by_name(name).unwrap())

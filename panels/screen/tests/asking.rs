@@ -80,3 +80,23 @@ fn a_look_closes_what_was_open_and_gives_back_the_filter_that_was_there() {
     assert_eq!(desk.screen.name(), "shards", "one key leads back");
     assert_eq!(desk.panel("rules").filter().map(Filter::as_str), Some("redis"));
 }
+
+#[test]
+fn an_answer_that_was_kept_is_told_beside_the_keys() {
+    let mut desk = Rehearsal::after(3);
+    let keys = desk.bar();
+    let kept = Notice::new("kept at 14:07:02 UTC", false).about(About::Answer);
+    desk.with(|screen, _| screen.tell(kept.clone()));
+    let bar = desk.bar();
+    let (beside, told) = bar.split_at(bar.len() - kept.text.len());
+    assert_eq!(told, kept.text);
+    // The first key and those that always stand there are read all the same.
+    let first = keys.split("  ").next().unwrap_or_default();
+    assert!(beside.starts_with(first) && beside.trim_end().ends_with("? help  q quit"), "{bar}");
+    // In a row that is short of room the keys are worth more.
+    let last =
+        |desk: &mut Rehearsal, width| desk.drawn(width, 24).lines().last().unwrap_or_default().to_owned();
+    assert!(last(&mut desk, 30).ends_with("q quit"), "{}", last(&mut desk, 30));
+    desk.press("f11");
+    assert!(!desk.bar().contains("kept"));
+}

@@ -34,7 +34,7 @@ fn before_the_first_verdict_it_says_who_is_waited_for() {
       waiting for redis/r15
       waiting for redis/r16
       and 23 more
-    space freeze  [ earlier  : command  y copy  m mark  n note  ? help  q quit
+    : command  m mark  n note  ? help  q quit
     ");
     for key in ["2", "space", "[", "]", "y", "/", "esc", "?", "esc", "L", "j", "enter", "}"] {
         assert_eq!(desk.press(key), [], "{key}");

@@ -25,8 +25,8 @@ pub(super) static RULE: Rule = Rule {
           driver, and not the GPU. Without a healthy value a launch is held against 5 µs, which any driver of the last years \
           is below, and the GPU against half busy. Requests that wait in a queue for such a GPU wait for the machine. Our own canary times launches of its own process: it may accuse, and a fast \
           one clears nobody.",
-    next: "see what runs on the machine beside the service and who waits for whom: run queue, CPU limits, calls that wait for \
-           the GPU after every kernel (cudaStreamSynchronize), a driver that holds a lock",
+    next: "see who waits for whom on the machine: calls that wait for the GPU after each kernel (cudaStreamSynchronize), a \
+           driver that holds a lock, and what runs there beside the service: run queue, CPU limits",
     watches: Watches::Those {
         kinds: &[Kind::Host],
         which: "on whose GPUs launches are timed",

@@ -26,13 +26,22 @@ pub fn culprit(snapshot: &Snapshot) -> Option<Culprit> {
 
 /// A suspect as somebody to act on.
 pub(super) fn of(suspect: &Suspect, snapshot: &Snapshot) -> Culprit {
-    let subject = suspect.subject.clone();
-    let others = snapshot.report.suspects.iter().filter(|other| other.subject == subject);
-    let key = std::iter::once(suspect).chain(others).flat_map(|suspect| &suspect.keys).next();
+    let named = suspect.keys.first().map(|key| key.key.clone());
+    let culprit = part(&suspect.subject, &suspect.rule, snapshot);
     Culprit {
         rules: std::iter::once(&suspect.rule).chain(&suspect.explains).cloned().collect(),
-        key: key.map(|key| key.key.clone()),
-        address: subject.address().map(str::to_owned).or_else(|| wording::address(snapshot, &subject)),
-        subject,
+        key: named.or(culprit.key),
+        ..culprit
+    }
+}
+
+/// Somebody of whom a rule has found something, as somebody to act on.
+pub(super) fn part(subject: &Subject, rule: &str, snapshot: &Snapshot) -> Culprit {
+    let suspects = snapshot.report.suspects.iter().filter(|suspect| suspect.subject == *subject);
+    Culprit {
+        rules: vec![rule.to_owned()],
+        key: suspects.flat_map(|suspect| &suspect.keys).next().map(|key| key.key.clone()),
+        address: subject.address().map(str::to_owned).or_else(|| wording::address(snapshot, subject)),
+        subject: subject.clone(),
     }
 }

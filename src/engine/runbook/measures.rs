@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::filter::{FieldKind, FieldRow, Filter, FilterError};
 use crate::metric::{Form, METRICS, Metric, Unit};
+use crate::settled::{Settled, settled};
 use crate::signal::SIGNALS;
 use crate::snapshot::Snapshot;
 use crate::store::Seen;
@@ -82,13 +83,18 @@ pub(super) fn measure(place: usize) -> Option<(Measure, &'static str, Unit)> {
 }
 
 impl Measure {
-    /// Its newest value, however old, by the time of the snapshot.
-    pub(super) fn latest(self, subject: &Subject, snapshot: &Snapshot) -> Option<Seen> {
+    /// Its present value by its last points up to the time of the snapshot, as rules take it, however old they are.
+    pub(super) fn present(self, subject: &Subject, snapshot: &Snapshot) -> Option<Settled> {
+        let is_before = |seen: &Seen| seen.at <= snapshot.at;
         match self {
-            Self::Metric(metric) => snapshot.history.trace(subject, metric, None)?.latest_at(snapshot.at),
+            Self::Metric(metric) => {
+                settled(snapshot.history.trace(subject, metric, None)?.newest_first().filter(is_before))
+            }
             Self::Signal(place) => {
                 let signal = snapshot.signals.get(place)?;
-                signal.now.or_else(|| signal.trace.latest_at(snapshot.at))
+                let known = signal.trace.latest_at(snapshot.at).map(|seen| seen.at);
+                let newer = signal.now.filter(|now| known.is_none_or(|known| known < now.at));
+                settled(newer.into_iter().chain(signal.trace.newest_first().filter(is_before)))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::accused::accused;
 use super::check::{CheckState, evaluate, found};
-use super::{Runbook, Step};
+use super::{Asks, Runbook, Step};
 use crate::reading::{ActKind, Found, StepAct, StepAnswer};
 use crate::snapshot::Snapshot;
 use crate::text::RemoteText;
@@ -123,6 +123,17 @@ impl Progress {
         said().or_else(|| (place + 1..steps.end).find(is_open)).or_else(|| steps.clone().find(is_outdated))
     }
 
+    /// Takes back that callers have not recovered: an action was taken since, or they have.
+    fn ask_again(&mut self, runbook: &Runbook) {
+        for (step, answer) in runbook.steps.iter().zip(&mut self.answers) {
+            let says_no =
+                |answer: &Answer| answer.answer == StepAnswer::Confirmed && answer.found == Found::Bad;
+            if step.asks(Asks::Recovery) {
+                *answer = answer.take_if(|answer| !says_no(answer));
+            }
+        }
+    }
+
     /// The act that records an answer to the step at this place, with what its checks say now.
     pub fn act(&self, runbook: &Runbook, place: usize, answer: StepAnswer) -> Option<ActKind> {
         let step: &Step = runbook.steps.get(place)?;
@@ -159,6 +170,9 @@ pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
         if begins(&act.kind) {
             progress.began = Some(act.at);
         }
+        if matches!(act.kind, ActKind::Remedy { .. }) {
+            progress.ask_again(runbook);
+        }
         let ActKind::Step(step) = &act.kind else { continue };
         let place = runbook.step(step.step.as_str()).filter(|_| step.runbook.as_str() == runbook.id);
         let Some(place) = place else { continue };
@@ -173,6 +187,12 @@ pub fn progress(runbook: &Runbook, snapshot: &Snapshot) -> Progress {
             }),
         };
         last = Some(place);
+    }
+    // Callers are well again since somebody answered that they are not.
+    if (0..runbook.steps.len())
+        .any(|place| runbook.steps[place].asks(Asks::Recovery) && progress.found(place) == Found::Good)
+    {
+        progress.ask_again(runbook);
     }
     progress.due = due(runbook, &progress, last);
     progress

@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::culprit::{Culprit, of};
-use super::{Places, Step};
+use super::aim::Aims;
+use super::{Culprit, Places, Step};
+use crate::reading::ActKind;
 use crate::snapshot::Snapshot;
+use crate::text::RemoteText;
+use crate::time::Moment;
 
 /// An action. Headwater takes none itself: it says what helps, what it risks, and which command does it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,7 +32,8 @@ pub struct Remedy {
     pub command: Option<String>,
     /// Whether it can be taken back within a minute.
     pub reversible: bool,
-    /// Ids of the rules whose findings it helps against; without any it may always be taken.
+    /// Ids of the rules whose findings it helps against, those first for which it is the first to take; without any it may
+    /// always be taken.
     #[serde(default, rename = "for")]
     pub against: Vec<String>,
 }
@@ -52,6 +56,8 @@ pub struct Offer<'a> {
     pub culprit: Option<Culprit>,
     /// What its placeholders stand for.
     pub places: Places,
+    /// When it was last recorded as taken since a runbook was begun; `None` while it was not.
+    pub done: Option<Moment>,
 }
 
 impl Offer<'_> {
@@ -66,24 +72,35 @@ impl Offer<'_> {
     }
 }
 
-/// The actions of a step that fit: by the order of the suspects, what can be taken back first, then in the order of
-/// the step, whose author has ranked them.
+/// The actions of a step that fit: by the order of those whom they are for (the first suspect, what keeps a loop going, the
+/// other suspects, their victims), what can be taken back first, then that which names the rule the earliest, then in the
+/// order of the step.
 pub fn offers<'a>(step: &Step, remedies: &'a [Remedy], snapshot: &Snapshot) -> Vec<Offer<'a>> {
-    let suspects: Vec<Culprit> =
-        snapshot.report.suspects.iter().map(|suspect| of(suspect, snapshot)).collect();
+    let aims = Aims::of(snapshot);
     let named = step.remedies.iter().filter_map(|id| remedies.iter().find(|remedy| remedy.id == *id));
-    let mut offers: Vec<(usize, bool, Offer<'a>)> = named
+    let mut offers: Vec<((usize, bool, usize), Offer<'a>)> = named
         .filter_map(|remedy| {
-            let helps = |culprit: &Culprit| remedy.against.iter().any(|rule| culprit.rules.contains(rule));
-            let place = match remedy.against.is_empty() {
-                true => suspects.len(),
-                false => suspects.iter().position(helps)?,
+            let ((place, named), culprit) = match remedy.against.is_empty() {
+                true => ((aims.len(), 0), aims.first()),
+                false => aims.at(remedy).map(|(rank, culprit)| (rank, Some(culprit)))?,
             };
-            let culprit = suspects.get(place).or(suspects.first()).cloned();
-            let places = Places::of(culprit.clone());
-            Some((place, !remedy.reversible, Offer { remedy, culprit, places }))
+            let places = Places::of(culprit.cloned());
+            let mut offer = Offer { remedy, culprit: culprit.cloned(), places, done: None };
+            offer.done = done(&offer, snapshot);
+            Some(((place, !remedy.reversible, named), offer))
         })
         .collect();
-    offers.sort_by_key(|(place, is_final, _)| (*place, *is_final));
-    offers.into_iter().map(|(.., offer)| offer).collect()
+    offers.sort_by_key(|(rank, _)| *rank);
+    offers.into_iter().map(|(_, offer)| offer).collect()
+}
+
+/// When an action was last recorded.
+fn done(offer: &Offer<'_>, snapshot: &Snapshot) -> Option<Moment> {
+    let text = RemoteText::new(&offer.text());
+    let taken = snapshot.acts.iter().rev().take_while(|act| !matches!(act.kind, ActKind::Runbook(_)));
+    let is_this = |kind: &ActKind| {
+        matches!(kind, ActKind::Remedy { subject, text: told } if *told == text
+            && offer.culprit.as_ref().is_none_or(|culprit| culprit.subject == *subject))
+    };
+    taken.filter(|act| is_this(&act.kind)).map(|act| act.at).next()
 }

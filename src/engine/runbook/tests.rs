@@ -1,3 +1,4 @@
+mod actions;
 mod changes;
 mod recovering;
 mod walk;
@@ -27,15 +28,24 @@ fn before(seconds: i64) -> Moment {
     Moment(NOW.0 - seconds * 1_000)
 }
 
-/// Three nodes that answer in so many milliseconds, each told of so many seconds ago.
+/// Three nodes that answer in so many milliseconds, each told of so many seconds ago, and twice before that.
 fn nodes(answers: &[(f64, i64)]) -> Snapshot {
+    let answers: Vec<(Vec<f64>, i64)> =
+        answers.iter().map(|(answer_ms, age)| (vec![*answer_ms; 3], *age)).collect();
+    courses(&answers)
+}
+
+/// The same nodes with how each answered from second to second, the newest last.
+fn courses(answers: &[(Vec<f64>, i64)]) -> Snapshot {
     let mut engine = Engine::new(Settings::default(), Baselines::default());
-    for (place, (answer_ms, age)) in answers.iter().enumerate() {
+    for (place, (course, age)) in answers.iter().enumerate() {
         let node = subject(&format!("redis/features#{place}@10.0.3.{place}:6379"));
-        let mut reading = Reading::new(node.clone(), before(*age));
-        reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(answer_ms / 1e3));
-        reading.sample(&node, REDIS_FORK_TIME, Value::Gauge(0.01));
-        engine.take(&Input::Reading(reading));
+        for (ago, answer_ms) in course.iter().rev().enumerate().rev() {
+            let mut reading = Reading::new(node.clone(), before(*age + ago as i64));
+            reading.sample(&node, REDIS_ANSWER_TIME, Value::Gauge(answer_ms / 1e3));
+            reading.sample(&node, REDIS_FORK_TIME, Value::Gauge(0.01));
+            engine.take(&Input::Reading(reading));
+        }
     }
     engine.take(&Input::Tick(NOW));
     (*engine.snapshot().unwrap()).clone()
@@ -102,6 +112,23 @@ fn an_expression_is_told_with_value_limit_and_age_and_never_passes_on_old_number
     let both = expects("redis.answer_time < 5 ms and redis.fork.last < 200 ms", None);
     assert_eq!(evaluate(&both, &nodes(&[(0.6, 1)])).outcome, Outcome::Passed);
     assert_eq!(evaluate(&expects("nonsense <", None), &nodes(&[(0.6, 1)])).outcome, Outcome::Unknown);
+}
+
+#[test]
+fn one_hiccup_makes_nothing_bad_and_one_good_answer_nothing_good() {
+    let check = expects("redis.answer_time < 5 ms", None);
+    let outcome = |course: &[f64]| evaluate(&check, &courses(&[(course.to_vec(), 0)])).outcome;
+    assert_eq!(outcome(&[0.6, 0.6, 0.6, 0.6, 10.8]), Outcome::Passed);
+    assert_eq!(outcome(&[0.6, 0.6, 0.6, 10.8, 10.8]), Outcome::Passed);
+    assert_eq!(outcome(&[0.6, 0.6, 10.8, 10.8, 10.8]), Outcome::Failed);
+    assert_eq!(outcome(&[10.8, 10.8, 10.8, 10.8, 0.6]), Outcome::Failed);
+    // What was just begun to be looked at is bad once it was bad often enough.
+    let told =
+        "redis/features#0@10.0.3.0:6379 redis.answer_time 10.8 ms (0 s old), not yet for long enough to say";
+    stands(&check, &courses(&[(vec![10.8], 0)]), Outcome::Unknown, told);
+    assert_eq!(outcome(&[10.8, 10.8]), Outcome::Unknown);
+    assert_eq!(outcome(&[10.8, 10.8, 10.8]), Outcome::Failed);
+    assert_eq!(outcome(&[0.6]), Outcome::Passed);
 }
 
 fn rule(rule: &'static str, on: &str, state: &'static str, detail: &str) -> RuleState {

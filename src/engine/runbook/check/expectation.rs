@@ -1,6 +1,6 @@
 //! Checks that compare numbers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::rules::meant;
 use super::{Outcome, age, and_more};
@@ -12,10 +12,15 @@ use crate::snapshot::Snapshot;
 use crate::store::Seen;
 use crate::subject::Subject;
 
+/// A number is bad when it was seen to be so often enough: as rules have it, one look accuses nobody.
+const LEAST_POINTS: usize = 3;
+
 /// The numbers of one subject; what is stale is not known.
 struct Row<'a> {
     subject: &'a Subject,
     snapshot: &'a Snapshot,
+    /// Whether one of its numbers was seen too seldom to say that it is bad.
+    is_new: Cell<bool>,
     /// Values that are too old, which explain why it cannot be said.
     stale: RefCell<Vec<(&'static str, Seen)>>,
 }
@@ -23,11 +28,13 @@ struct Row<'a> {
 impl Filtered for Row<'_> {
     fn field(&self, place: usize) -> FieldValue<'_> {
         let Some((measure, name, _)) = measure(place) else { return FieldValue::Absent };
-        let Some(seen) = measure.latest(self.subject, self.snapshot) else { return FieldValue::Absent };
+        let Some(present) = measure.present(self.subject, self.snapshot) else { return FieldValue::Absent };
+        let seen = present.seen;
         if seen.at < measure.fresh_from(self.subject, self.snapshot) {
             self.stale.borrow_mut().push((name, seen));
             return FieldValue::Absent;
         }
+        self.is_new.set(self.is_new.get() || present.points < LEAST_POINTS);
         FieldValue::Number(seen.value)
     }
 }
@@ -47,11 +54,12 @@ pub(super) fn judge(expression: &str, on: Option<&str>, snapshot: &Snapshot) -> 
         let whom = on.map_or_else(String::new, |on| format!(" of {on}"));
         return (Outcome::Unknown, format!("no source tells {}{whom}", names.join(" or ")));
     }
-    let (mut bad, mut blind, mut good) = (vec![], vec![], vec![]);
+    let (mut bad, mut new, mut blind, mut good) = (vec![], vec![], vec![], vec![]);
     for subject in subjects {
-        let row = Row { subject, snapshot, stale: RefCell::default() };
+        let row = Row { subject, snapshot, is_new: Cell::default(), stale: RefCell::default() };
         match filter.judge(&row) {
             Some(true) => good.push(subject),
+            Some(false) if row.is_new.get() => new.push(subject),
             Some(false) => bad.push(subject),
             None => blind.push((subject, row.stale.into_inner())),
         }
@@ -62,8 +70,13 @@ pub(super) fn judge(expression: &str, on: Option<&str>, snapshot: &Snapshot) -> 
         let more = and_more(bad.len());
         return (Outcome::Failed, format!("{}; it should be {limit}{more}", told(worst)));
     }
+    let unsure = new.len() + blind.len();
+    if let Some(worst) = worst(&new, &measures, snapshot) {
+        let more = and_more(unsure);
+        return (Outcome::Unknown, format!("{}, not yet for long enough to say{more}", told(worst)));
+    }
     if let Some((subject, stale)) = blind.first() {
-        let more = and_more(blind.len());
+        let more = and_more(unsure);
         return (
             Outcome::Unknown,
             format!("{}{more}", missing(subject, stale, &measures, snapshot, &callers)),
@@ -89,7 +102,7 @@ fn subjects<'a>(
         })
         .collect();
     if metrics.is_empty() {
-        let is_told = measures.iter().any(|(measure, ..)| measure.latest(callers, snapshot).is_some());
+        let is_told = measures.iter().any(|(measure, ..)| measure.present(callers, snapshot).is_some());
         return if is_told { vec![callers] } else { vec![] };
     }
     let is_meant = meant(on);
@@ -109,7 +122,7 @@ fn worst<'a>(
     let (measure, ..) = measures.first()?;
     let sign = if is_low_bad(*measure) { -1.0 } else { 1.0 };
     let value = |subject: &Subject| {
-        measure.latest(subject, snapshot).map_or(f64::NEG_INFINITY, |seen| seen.value * sign)
+        measure.present(subject, snapshot).map_or(f64::NEG_INFINITY, |present| present.seen.value * sign)
     };
     subjects.iter().copied().max_by(|one, other| value(one).total_cmp(&value(other)))
 }
@@ -130,7 +143,7 @@ fn numbers(
     callers: &Subject,
 ) -> String {
     let told = measures.iter().filter_map(|(measure, name, unit)| {
-        let seen = measure.latest(subject, snapshot)?;
+        let seen = measure.present(subject, snapshot)?.seen;
         Some(format!("{name} {} ({})", show(seen.value, *unit), age(seen.at, snapshot.at)))
     });
     let told = told.collect::<Vec<_>>().join(", ");
@@ -149,7 +162,7 @@ fn missing(
     if let Some((name, seen)) = stale.first() {
         return format!("{whom}{name} is stale: {}", age(seen.at, snapshot.at));
     }
-    let absent = measures.iter().find(|(measure, ..)| measure.latest(subject, snapshot).is_none());
+    let absent = measures.iter().find(|(measure, ..)| measure.present(subject, snapshot).is_none());
     let name = absent.or(measures.first()).map_or("it", |(_, name, _)| *name);
     format!("{whom}no value of {name}")
 }

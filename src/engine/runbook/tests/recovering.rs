@@ -3,7 +3,7 @@
 use super::*;
 
 /// A signal with this value from so many seconds ago on, and another one before.
-fn signal(name: &str, usual: Option<f64>, earlier: f64, since: i64, now: f64) -> Signal {
+pub(super) fn signal(name: &str, usual: Option<f64>, earlier: f64, since: i64, now: f64) -> Signal {
     let row = SIGNALS.iter().find(|row| row.name == name).unwrap();
     let mut points = Points::default();
     for ago in (0..=120).rev() {
@@ -14,7 +14,7 @@ fn signal(name: &str, usual: Option<f64>, earlier: f64, since: i64, now: f64) ->
 }
 
 /// An incident that was seen, and what callers have now.
-fn after(signals: Vec<Signal>, suspects: Vec<Suspect>) -> Snapshot {
+pub(super) fn after(signals: Vec<Signal>, suspects: Vec<Suspect>) -> Snapshot {
     let mut snapshot = accusing(suspects);
     snapshot.timeline = nodes_in_trouble().timeline;
     Snapshot { signals, ..snapshot }

@@ -177,50 +177,6 @@ fn the_clock_tells_the_pieces_that_are_done_and_is_quiet_after_five_minutes() {
 }
 
 #[test]
-fn actions_fit_the_culprit_and_those_that_can_be_taken_back_come_first() {
-    let remedy = |id: &str, reversible, against: &[&str]| Remedy {
-        id: id.to_owned(),
-        text: format!("{id} {{key}} on {{shard}}"),
-        command: Some("redis-cli UNLINK {key}".to_owned()),
-        reversible,
-        against: against.iter().map(|rule| (*rule).to_owned()).collect(),
-        ..Remedy::default()
-    };
-    let remedies = [
-        remedy("split", false, &["big-key"]),
-        remedy("always", true, &[]),
-        remedy("cache", true, &["shard-bandwidth"]),
-        remedy("shed", true, &["queue-not-compute"]),
-        remedy("roll-back", true, &["self-slow"]),
-    ];
-    let ids = ["split", "always", "cache", "shed", "roll-back", "gone"].map(str::to_owned);
-    let step = Step { remedies: ids.into(), ..Step::default() };
-    let offered = |snapshot: &Snapshot| -> Vec<String> {
-        offers(&step, &remedies, snapshot).iter().map(|offer| offer.text()).collect()
-    };
-    assert_eq!(
-        offered(&quiet()),
-        ["always the key that is still to be named on the shard that is still to be named"]
-    );
-    let full = accusing(vec![
-        suspect("redis/a#2", "shard-bandwidth", &["slow-to-answer", "big-key"], Some("user:profile:8812")),
-        suspect("service/ranker", "self-slow", &[], None),
-    ]);
-    assert_eq!(
-        offered(&full),
-        [
-            "cache user:profile:8812 on #2",
-            "split user:profile:8812 on #2",
-            "roll-back the key that is still to be named on the shard that is still to be named",
-            "always user:profile:8812 on #2",
-        ]
-    );
-    let first = &offers(&step, &remedies, &full)[0];
-    assert_eq!(first.command().unwrap().unwrap(), "redis-cli UNLINK user:profile:8812");
-    assert_eq!(first.culprit.as_ref().unwrap().subject, subject("redis/a#2"));
-}
-
-#[test]
 fn an_action_counts_from_the_beginning_of_the_runbook_on() {
     let done =
         |seconds| act(seconds, ActKind::Remedy { subject: subject("redis/a#2"), text: "cache it".into() });
@@ -237,4 +193,28 @@ fn an_action_counts_from_the_beginning_of_the_runbook_on() {
         Outcome::Passed,
         "14:06:30 UTC redis/a#2: cache it; 1 more",
     );
+}
+
+#[test]
+fn who_says_that_callers_have_not_recovered_is_asked_again_after_the_next_action_and_once_they_have() {
+    use StepAnswer::Confirmed;
+    let mut walk = walk();
+    walk.steps[3].checks = vec![asks(Asks::Recovery)];
+    let taken =
+        |seconds| act(seconds, ActKind::Remedy { subject: subject("redis/a#2"), text: "cache it".into() });
+    let due = |answered: Found, more: Vec<OperatorAct>| {
+        let steps = ["1", "2", "3"].map(|step| answer(90, step, Confirmed, Found::Good));
+        let acts =
+            [vec![begun(100, "walk")], steps.to_vec(), vec![answer(60, "4", Confirmed, answered)], more];
+        progress(&walk, &Snapshot { acts: acts.concat().into(), ..well() }).due
+    };
+    assert_eq!(due(Found::Bad, vec![]), None);
+    assert_eq!(due(Found::Bad, vec![taken(50)]), Some(3));
+    assert_eq!(due(Found::Good, vec![taken(50)]), None);
+    assert_eq!(due(Found::Bad, vec![taken(50), answer(40, "4", Confirmed, Found::Bad)]), None);
+    // Callers are well now.
+    let acts = vec![begun(100, "walk"), answer(60, "4", Confirmed, Found::Bad)];
+    let p99 = recovering::signal("p99", Some(0.17), 2.4, 64, 0.18);
+    let over = Snapshot { acts: acts.into(), ..recovering::after(vec![p99], vec![]) };
+    assert_eq!(progress(&walk, &over).due, Some(3));
 }
