@@ -1,9 +1,12 @@
 //! Which requests a GPU serves, as far as anybody tells: rules and panels ask the same, each of the numbers that it has.
 
+use std::time::Duration;
+
 use crate::gpu_memory::Growth;
 use crate::graph::Graph;
-use crate::metric::REQUESTS;
+use crate::metric::{GPU_PROCESS_MEMORY, REQUESTS};
 use crate::snapshot::Snapshot;
+use crate::store::Trace;
 use crate::subject::{Kind, Subject};
 use crate::time::Moment;
 
@@ -59,15 +62,46 @@ fn is_served(
     })
 }
 
-/// Whether the growth of the memory of a part of a GPU may be a server that loads: it did not stand still before, and nothing
-/// is known to have been served here from its beginning on. `rate` gives requests a second between two moments.
-pub(crate) fn may_load(
+/// A process that comes to a GPU loads for so long at most; one that loads for longer is judged as any other.
+const ARRIVING: Duration = Duration::from_secs(300);
+
+/// Processes that were first seen at once were there before anybody looked.
+const AT_ONCE: Duration = Duration::from_secs(10);
+
+/// What is known of the memory of one process was told so lately.
+const TOLD_LATELY: Duration = Duration::from_secs(30);
+
+/// Whether a process that came to the others of a GPU lately holds most of what its memory grew by; `each` is what each process
+/// held.
+fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = &'a Trace>) -> bool {
+    let holders: Vec<(Moment, f64)> = each
+        .filter_map(|trace| {
+            let now = trace.latest_at(growth.to.at).filter(|seen| seen.at >= growth.to.at - TOLD_LATELY)?;
+            let first = trace.fine_bins().next().map(|bin| bin.start).into_iter();
+            Some((first.chain(trace.oldest().map(|seen| seen.at)).min()?, now.value))
+        })
+        .collect();
+    let Some(eldest) = holders.iter().map(|(since, _)| *since).min() else { return false };
+    let gained = growth.to.value - growth.from.value;
+    holders.iter().any(|(since, holds)| {
+        *since > eldest + AT_ONCE && *since + ARRIVING >= growth.to.at && *holds >= gained / 2.0
+    })
+}
+
+/// Whether the growth of the memory of a part of a GPU may be a server that loads: it came to the processes there lately; or
+/// memory did not stand still before, and nothing is known to have been served here from its beginning on. `rate` gives requests
+/// a second between two moments, `each` is what each process on the part held.
+pub(crate) fn may_load<'a>(
     graph: &Graph,
     part: &Subject,
     growth: &Growth,
     parts: impl Fn(&Subject) -> Vec<Subject>,
     rate: impl Fn(&Subject, Moment, Moment) -> Option<f64>,
+    each: impl Iterator<Item = &'a Trace>,
 ) -> bool {
+    if is_arrival(growth, each) {
+        return true;
+    }
     let (from, to) = (growth.from.at, growth.from.at + growth.to.at.since(growth.from.at) / 3);
     !growth.is_no_load && !is_served(graph, part, parts, |by| rate(by, from, to))
 }
@@ -79,7 +113,8 @@ impl Snapshot {
         let rate = |by: &Subject, from, to| {
             self.history.trace(by, REQUESTS, None).and_then(|trace| trace.mean_between(from, to))
         };
-        may_load(&self.graph, part, growth, parts, rate)
+        let each = self.history.traces(part).filter(|(name, ..)| **name == GPU_PROCESS_MEMORY.into());
+        may_load(&self.graph, part, growth, parts, rate, each.map(|(.., trace)| trace))
     }
 }
 

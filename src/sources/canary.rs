@@ -21,6 +21,7 @@ use super::{Outlet, Source, now, spawn};
 use crate::bench::meter::LEAST_FOR_A_MEDIAN;
 use crate::bench::plan::USUAL_BUDGET;
 use crate::bench::{BackendChoice, BenchError, Plan, baseline, run};
+use crate::sources::nvml::slice_of;
 
 /// The part under which the time of a launch stands: a service's own page may tell another one.
 const CANARY: &str = "canary";

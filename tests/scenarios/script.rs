@@ -220,6 +220,7 @@ pub(crate) struct Set {
 pub(crate) struct Without {
     pub(crate) subject: Subject,
     pub(crate) metric: Option<String>,
+    pub(crate) part: Option<String>,
     #[serde(default)]
     pub(crate) from: u32,
     pub(crate) until: Option<u32>,

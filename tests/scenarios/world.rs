@@ -180,6 +180,7 @@ impl<'a> World<'a> {
             !case.without.iter().any(|row| {
                 row.subject.contains(&series.healthy.subject)
                     && row.metric.as_ref().is_none_or(|name| name == series.healthy.metric.as_str())
+                    && row.part.as_ref().is_none_or(|part| Some(part) == series.healthy.part.as_ref())
                     && during(second, row.from, row.until)
             })
         };

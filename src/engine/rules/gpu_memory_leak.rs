@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     doc: "Memory in use rises steadily, by a five-hundredth of all of it at least, and still rises in the last quarter of half a \
           minute, of two minutes or of half an hour; what came before a restart does not count, and neither do the \
           first 30 s after one. It must have stood still for two minutes before, or requests were served on this GPU meanwhile, or it \
-          grows for a quarter of an hour: else it may be a server that loads. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
+          grows for a quarter of an hour: else it may be a server that loads; so may what a process holds that came to others within five minutes. The slope is the median over all pairs of points (Theil and Sen). Nothing fails \
           before all of it is used, so until then it is a suspect, with the time that is left; grown until it is full it is worth the middle for two minutes, and \
           once allocations fail in a memory that is nine tenths full, it convicts. Each memory is judged by itself. Memory that was flat from the first look on is none: a server takes what \
           it needs when it starts. Where requests rose as well, more at once may need more.",

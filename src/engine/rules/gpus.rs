@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::gpu_memory::Growth;
 use crate::gpu_requests::{self, gpus_below, served};
-use crate::metric::{GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
+use crate::metric::{GPU_PROCESS_MEMORY, GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
 use crate::scene::{OnMachines, Scene};
-use crate::store::Seen;
+use crate::store::{Points, Seen};
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -94,7 +94,10 @@ fn known_parts(scene: &Scene<'_>, of: &Subject) -> Vec<Subject> {
 /// Whether the growth of the memory of a part may be a server that loads.
 pub(super) fn may_load(scene: &Scene<'_>, part: &Subject, growth: &Growth) -> bool {
     let rate = |by: &Subject, from, to| mean_requests(scene, by, (from, to));
-    gpu_requests::may_load(scene.graph, part, growth, |of| known_parts(scene, of), rate)
+    let names = scene.store.parts(part, GPU_PROCESS_MEMORY).into_iter();
+    let each = names.filter_map(|name| scene.store.points(part, GPU_PROCESS_MEMORY, name.as_ref()));
+    let each = each.map(Points::trace);
+    gpu_requests::may_load(scene.graph, part, growth, |of| known_parts(scene, of), rate, each)
 }
 
 /// What a total of a part gained lately, with the part where it gained most.
