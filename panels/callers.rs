@@ -44,6 +44,11 @@ pub(crate) fn felt(signal: &Signal, snapshot: &Snapshot) -> Option<Felt> {
     Some(Felt { whose: whose.clone(), shown: format!("{sign}{}", show(value, signal.row.unit)) })
 }
 
+/// Why whole requests seem to take less than their first tokens, in a row of a small screen.
+pub(crate) fn ends_early(whole: &str, ttft: &str) -> String {
+    format!("whole p99 {whole} is below TTFT p99 {ttft}: who is refused or gives up ends early")
+}
+
 /// The 99th percentile of the requests of a caller, over as many as rules take; of a bound nobody knows how far below it is.
 fn slowness(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, &'static str)> {
     let parts: Vec<&Subject> = snapshot.history.parts(whose).collect();

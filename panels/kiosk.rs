@@ -1,7 +1,7 @@
 //! The screen of a wall without a keyboard: panels in turn, the failing one while something fails, and in big type what
 //! can be read from across the room.
 //!
-//! While something is guilty, the wall shows the panel of the shards when the first suspect is a shard, because its
+//! While something is guilty or suspected, the wall shows the panel of the shards when the first suspect is a shard, because its
 //! strips show which one differs and since when, that of GPUs when it is one or what feeds it, and else the overview, which says who is guilty and why; the verdict
 //! itself stands in big type above either. A clock and the age of the data are always in sight, so that nobody takes an
 //! old picture for the present.
@@ -10,7 +10,7 @@ mod face;
 
 use std::time::Duration;
 
-use headwater_engine::report::{Conclusion, Verdict};
+use headwater_engine::report::Verdict;
 use headwater_engine::{Kind, Moment, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -146,14 +146,15 @@ impl Kiosk {
     }
 }
 
-/// The panel that shows what fails now; `None` while nothing is guilty, and when what was guilty has ended.
+/// The panel that shows what fails now, be it proven or only suspected; `None` while nobody is suspected, and when what was has ended.
 fn failing(snapshot: &Snapshot) -> Option<usize> {
     let report = &snapshot.report;
-    if report.conclusion != Conclusion::Guilty || report.ended().is_some() {
+    if report.ended().is_some() {
         return None;
     }
     let shards: Vec<_> = snapshot.topologies.iter().flat_map(|topology| &topology.shards).collect();
-    let first = report.suspects.iter().find(|suspect| suspect.verdict == Verdict::Guilty)?;
+    let guilty = report.suspects.iter().find(|suspect| suspect.verdict == Verdict::Guilty);
+    let first = guilty.or_else(|| report.suspects.iter().find(|suspect| suspect.until.is_none()))?;
     let is_shard = shards.iter().any(|shard| {
         shard.subject == first.subject || first.subject.parent().as_ref() == Some(&shard.subject)
     });

@@ -6,6 +6,7 @@ mod search;
 mod signals;
 mod verdict;
 mod ways;
+mod words;
 
 pub(crate) use dependencies::facts;
 pub(crate) use verdict::awaited;
@@ -161,6 +162,10 @@ impl Panel for Overview {
             _ => true,
         };
         does_something.then(|| action.row().short)
+    }
+
+    fn words(&self) -> &'static [(&'static str, &'static str)] {
+        words::WORDS
     }
 
     fn copied(&self, view: &View<'_>) -> Option<String> {

@@ -24,6 +24,12 @@ const LEAST_PANEL: u16 = 10;
 /// Rows of the signals in the smallest big type, with their names.
 const LEAST_SIGNALS: u16 = 5;
 
+/// Rows of the signals in plain type and of a panel that still says something: all that is kept from the verdict's sentences.
+const LEAST_BELOW: u16 = 10;
+
+/// Rows that one sentence of the verdict may take.
+const MOST_OF_SENTENCE: u16 = 4;
+
 /// Draws it; returns what is left for the panel.
 pub(super) fn draw(shown: &Shown<'_>, title: &str, area: Rect, buffer: &mut Buffer) -> Rect {
     let mut rest = take(area, draw_time(shown, area, buffer));
@@ -90,7 +96,18 @@ fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
     let room = area.height.saturating_sub(LEAST_PANEL) / 2;
     let size = big::size_for(word.chars().count(), area.width, room, palette.glyphs);
     let rows = big::draw(&word, size, palette.style(role), palette.glyphs, area, buffer);
-    let below = take(area, rows);
+    let mut below = take(area, rows);
+    // Who it is can be read from across the room as well, where that leaves all else its place.
+    if let Some(first) = report.suspects.first() {
+        let name = first.subject.as_str();
+        let kept = LEAST_PANEL + LEAST_SIGNALS + MOST_OF_SENTENCE * 2;
+        let room = below.height.saturating_sub(kept) / 2;
+        let size = big::size_for(name.chars().count(), below.width, room, palette.glyphs);
+        if size.is_some() {
+            let style = palette.style(role);
+            below = take(below, big::draw(name, size, style, palette.glyphs, below, buffer));
+        }
+    }
     let text = match report.suspects.first() {
         Some(first) => {
             let ended = first.until.map(|until| format!(" (it ended at {})", until.clock()));
@@ -106,9 +123,11 @@ fn draw_verdict(snapshot: &Snapshot, shown: &Shown<'_>, area: Rect, buffer: &mut
     let mut rest = below;
     for (place, (text, role)) in told.iter().enumerate() {
         let part = Hanging::new("", 0, text).text_style(palette.style(*role)).glyphs(palette.glyphs);
-        let wanted = part.height(rest.width).min(2).min(rest.height);
+        let whole = part.height(rest.width).min(MOST_OF_SENTENCE);
+        let is_room = rest.height >= whole + LEAST_BELOW;
+        let wanted = if is_room { whole } else { whole.min(2).min(rest.height) };
         // Keys and the next step are told where they take nothing from the signals and the panel.
-        if place > 0 && rest.height < wanted + LEAST_SIGNALS + LEAST_PANEL {
+        if place > 0 && !is_room {
             break;
         }
         part.render(Rect { height: wanted, ..rest }, buffer);

@@ -195,6 +195,10 @@ fn an_incident_on_a_wall() {
      ▀▀▀▀   ▀▀   ▀▀   ▀▀▀▀   ▀▀▀▀   ▀▀▀▀▀   ▀▀▀▀▀▀▀ ▀▀   ▀▀  ▀▀▀▀
     redis/features#2: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link;
     answers in 41 ms, its peers in 0.7 ms
+    user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
+    next: user:profile:8812: see who reads it and how often: cache it for 30 s
+    near the reader, then store it as a hash or in a smaller encoding; delete it
+    with UNLINK, never with DEL
     queue          TTFT p99       hit ratio      err/inst new   retries new
     3              no source      98.5 %         0.3 %          1.1 %
     ─ Shards, while this lasts ───────────────────────────────────────────────────
@@ -209,6 +213,10 @@ fn an_incident_on_a_wall() {
       ██    ██   ██  ██  ██   ██     ██ ██   ██   █ ██   ██   ██
      ████   ██   ██   ████   ████   █████   ███████ ██   ██  ████
 
+                       ▀██    ▀▀                ▄█▀  ▄█▀█▄                    ▄█                                     ██ ██  ▄█▀▀█▄
+    ▀█▄█▀█▄ ▄█▀▀█▄   ▄▄▄██   ▀██    ▄█▀▀▀▀    ▄█▀   ▄██▄    ▄█▀▀█▄   ▀▀▀█▄   ▀██▀▀  ██  ██  ▀█▄█▀█▄ ▄█▀▀█▄  ▄█▀▀▀▀  ▀██▀██▀   ▄▄█▀
+     ██  ▀▀ ██▀▀▀▀  ██  ██    ██     ▀▀▀█▄  ▄█▀      ██     ██▀▀▀▀  ▄█▀▀██    ██ ▄  ██  ██   ██  ▀▀ ██▀▀▀▀   ▀▀▀█▄  ▀██▀██▀ ▄█▀ ▄▄
+    ▀▀▀▀     ▀▀▀▀    ▀▀▀ ▀▀  ▀▀▀▀   ▀▀▀▀▀   ▀       ▀▀▀▀     ▀▀▀▀    ▀▀▀ ▀▀    ▀▀    ▀▀▀ ▀▀ ▀▀▀▀     ▀▀▀▀   ▀▀▀▀▀    ▀▀ ▀▀  ▀▀▀▀▀▀
     redis/features#2: 23.9 MB/s at 10.0.3.14:6379, 95.6 % of its 25 MB/s link; answers in 41 ms, its peers in 0.7 ms
     user:profile:8812 1.8 MB on redis/features#2, slot 14000: big string
     next: user:profile:8812: see who reads it and how often: cache it for 30 s near the reader, then store it as a hash or in a smaller encoding; delete it with
@@ -239,4 +247,18 @@ fn a_failing_gpu_or_what_feeds_it_keeps_the_panel_of_gpus_in_sight() {
         wall.drawn(80, 24);
         assert_eq!(wall.kiosk.showing(), panel, "{rule}");
     }
+}
+
+#[test]
+fn nothing_turns_while_somebody_is_suspected() {
+    let mut wall = Wall::new(&["sources", "rules"]);
+    let suspected = World::suspected(Conclusion::Clear);
+    wall.now = suspected.at;
+    wall.newest = Some(Arc::new(suspected));
+    wall.drawn(80, 24);
+    let before = wall.kiosk.showing();
+    wall.now = wall.now + TURN * 2;
+    wall.drawn(80, 24);
+    assert_eq!((wall.kiosk.rotations(), wall.kiosk.showing()), (0, before));
+    assert!(!["sources", "rules"].contains(&before), "{before}");
 }

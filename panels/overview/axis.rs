@@ -46,8 +46,17 @@ pub(super) fn draw(snapshot: &Snapshot, palette: &Palette, area: Rect, buffer: &
     let mut y = area.y;
     if area.height > 2 {
         let cell = show(bins.length_ms as f64 / 1_000.0, Unit::Seconds);
-        let legend: Vec<String> =
+        let mut legend: Vec<String> =
             WORST_FIRST.iter().map(|(glyph, word, _)| format!("{glyph} {word}")).collect();
+        let seen = events(snapshot, &bins);
+        for (letter, word) in LETTERS {
+            let is_seen = seen.iter().any(|(at, glyph, ..)| glyph == letter && bins.place(*at).is_some());
+            // What there is no room for is explained in help.
+            let wide = legend.iter().map(|part| part.len() + 2).sum::<usize>() + word.len() + ROOM_FOR_TITLE;
+            if is_seen && wide <= usize::from(area.width) {
+                legend.push(format!("{letter} {word}"));
+            }
+        }
         title::draw(&format!("Time, {cell} a cell"), &legend.join("  "), palette, area, buffer);
         y += 1;
     }
@@ -124,6 +133,20 @@ fn draw_events(snapshot: &Snapshot, bins: &TimeBins, palette: &Palette, row: Rec
         taken[start..until].fill(true);
     }
 }
+
+/// What the letters below the strip stand for.
+const LETTERS: &[(&str, &str)] = &[
+    ("m", "mark"),
+    ("n", "note"),
+    ("r", "runbook"),
+    ("d", "action"),
+    ("b", "scan"),
+    (marks::GLYPH, "change"),
+    (marks::ERROR, "XID"),
+];
+
+/// Cells that the title of the axis may take beside its legend.
+const ROOM_FOR_TITLE: usize = 30;
 
 /// What stands below the strip: its moment, its glyph, its words, its colour.
 fn events<'a>(snapshot: &Snapshot, bins: &TimeBins) -> Vec<(Moment, &'a str, String, ColorRole)> {

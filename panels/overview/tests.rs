@@ -127,6 +127,21 @@ fn what_stands_beside_the_title_is_where_open_leads() {
 }
 
 #[test]
+fn the_letters_under_the_axis_are_told() {
+    let mut world = World::new();
+    world.run(60);
+    let at = world.now();
+    world.take(&Input::Act(OperatorAct { at, kind: ActKind::Mark(RemoteText::new("deploy")) }));
+    world.run(5);
+    let text = shown(&world.snapshot(), Glyphs::Ascii, 120, 30);
+    let title = text.lines().find(|line| line.contains("a cell")).unwrap();
+    assert!(title.contains("m mark") && !title.contains("note"), "{title}");
+    for word in ["err/inst", "stirs", "loop", "judgements clear", "victim", "r d b"] {
+        assert!(Overview::default().words().iter().any(|(known, _)| *known == word), "{word}");
+    }
+}
+
+#[test]
 fn what_is_copied_is_the_verdict_in_two_lines() {
     let snapshot = World::after(Trouble::FullLink, 45);
     let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());

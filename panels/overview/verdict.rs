@@ -11,6 +11,8 @@ use headwater_engine::wording::{
 use headwater_engine::{Snapshot, Subject};
 
 use super::search;
+use crate::callers::ends_early;
+use crate::gauge::value;
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
 use crate::panel::View;
@@ -42,6 +44,7 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
         let text = format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence);
         lines.push(Line::new(Weight::Account, "callers", text));
     }
+    lines.extend(seems_quicker(snapshot).map(|text| Line::new(Weight::Context, "", text)));
     if let Recovery::Recovered { told, .. } = recovery(snapshot) {
         lines.push(Line::new(Weight::Core, "o well", told).colored(ColorRole::Innocent));
     }
@@ -61,6 +64,14 @@ pub(super) fn lines(view: &View<'_>, hint: Option<String>) -> Vec<Line> {
     lines.push(Line::new(Weight::Whole, "next", next).text_colored(ColorRole::Heading));
     lines.extend(hint.map(|hint| Line::new(Weight::Context, "", hint).text_colored(ColorRole::Faint)));
     lines
+}
+
+/// Why the p99 in the head is below that of first tokens among the signals, where it is.
+fn seems_quicker(snapshot: &Snapshot) -> Option<String> {
+    let signal = |name: &str| snapshot.signals.iter().find(|signal| signal.row.name == name);
+    let (whole, ttft) = signal("p99").zip(signal("TTFT p99"))?;
+    let (of_whole, of_ttft) = whole.now.zip(ttft.now)?;
+    (of_whole.value < of_ttft.value).then(|| ends_early(&value(whole), &value(ttft)))
 }
 
 /// The verdict in two lines, to be pasted into a chat.

@@ -181,9 +181,17 @@ fn whole_requests_that_seem_quicker_than_their_first_token_say_why() {
     let mut panel = (ROW.make)();
     panel.open(&of);
     let screen = drawn(panel.as_mut(), &world.snapshot(), &Palette::mono(Glyphs::Ascii), 160, 40);
-    assert!(screen.contains("it counts the requests that are refused or given up, too"), "{screen}");
+    assert!(screen.contains("who is refused or gives up ends early"), "{screen}");
+    let overview = drawn(
+        (crate::panel::PANELS[0].make)().as_mut(),
+        &world.snapshot(),
+        &Palette::mono(Glyphs::Ascii),
+        120,
+        40,
+    );
+    assert!(overview.contains("who is refused or gives up ends early"), "{overview}");
     let of_alone = shown(&told(false), 160, 40);
-    assert!(!of_alone.contains("refused or given up, too"), "{of_alone}");
+    assert!(!of_alone.contains("gives up ends early"), "{of_alone}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use headwater_engine::wording::verdict_word;
 use headwater_engine::{Kind, Snapshot, Subject};
 
 use super::row::{Kept, Line, shown};
+use crate::callers;
 use crate::palette::{ColorRole, role_of};
 
 /// What help explains.
@@ -91,13 +92,7 @@ fn estimate(line: &Line, snapshot: &Snapshot) -> Option<(String, ColorRole)> {
 /// Why a whole request seems to take less than its first token.
 fn ends_early(line: &Line) -> Option<(String, ColorRole)> {
     let (whole, ttft) = line.whole_below_ttft()?;
-    let text = format!(
-        "whole p99 {} is below the first token's {}: it counts the requests that are refused or given up, too, and these end \
-         early",
-        shown(whole),
-        shown(ttft)
-    );
-    Some((text, ColorRole::Unknown))
+    Some((callers::ends_early(&shown(whole), &shown(ttft)), ColorRole::Unknown))
 }
 
 /// Our own probe beside what the server says.

@@ -38,7 +38,7 @@ fn gpus_are_read_from_across_the_room() {
     };
     let small = panel(&mut wall, 80, 24);
     insta::assert_snapshot!(small.lines().take(4).collect::<Vec<_>>().join("\n"), @r"
-    ─ GPU & kernels, 1 of 1 ──────────────────────────────────────────────────────
+    ─ GPU & kernels, while this lasts ────────────────────────────────────────────
     ! host-a:1 suspect: XID 79, fallen off the bus at 14:08:10: the driver cannot…
     busy 97 %          memory 74.3 %      temp 61 °C         xid 79
     ? host-a:0 unknown: not seen: gpu-throttled (neither clocks nor throttling:…
@@ -53,7 +53,7 @@ fn gpus_are_read_from_across_the_room() {
      ▗▛  █      ▗▛▗▖                        █  ▀▀█▘ ▄  ▄ █     ▗▛▗▖               █ █  █          ▜▖▗▖                    █   ▗▛
     ▝▀   ▀      ▀ ▝▘                        ▀   ▝▀▘ ▀  ▝▀▘     ▀ ▝▘               ▝▀▘ ▀▀▀          ▀▀                     ▀  ▝▀
     ");
-    assert!(large.contains("and 2 more: 2 unknown"), "the pool of the example is one of them: {large}");
+    assert!(large.contains("and 3 more: 3 unknown"), "the pool of the example is one of them: {large}");
     wall.glyphs = Glyphs::Ascii;
     for (width, height) in [(0, 0), (1, 1), (20, 9), (60, 16), (200, 60), (400, 20), (20, 100)] {
         assert!(!wall.drawn(width, height).contains(['▟', '█', '▀']), "{width}x{height}");
