@@ -7,12 +7,11 @@ use headwater_engine::case::{Case, search};
 use headwater_engine::report::{Report, SCHEMA};
 use serde_json::{Value, json};
 
-use super::output::{Failure, print, say};
+use super::output::{Failure, layout, print, say};
 use super::{EXIT_IO, EXIT_UNAVAILABLE};
 use crate::config::unknown_name;
 use crate::library::{SaveError, load, save_case};
 use crate::recording::{Player, Tape};
-use crate::report::Layout;
 
 /// The column beside the labels.
 const INDENT: usize = 11;
@@ -115,7 +114,7 @@ fn list(rows: &[(&Case, Option<&[&str]>)], format: CasesFormat) -> Result<(), Fa
         let told = json!({ "schema": SCHEMA, "cases": rows.collect::<Value>() });
         return print(&format!("{told:#}\n"));
     }
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     let column = rows.iter().map(|(case, _)| case.id.chars().count()).max().unwrap_or(0).min(40) + 2;
     for (case, fields) in rows {
         out.hang(&case.id, column, &case.title);
@@ -128,7 +127,7 @@ fn list(rows: &[(&Case, Option<&[&str]>)], format: CasesFormat) -> Result<(), Fa
 
 /// One case for a terminal of 80 columns.
 fn told(case: &Case) -> String {
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     out.hang("", 0, &format!("{}: {}", case.id, case.title));
     out.blank();
     for (label, texts) in case.parts() {

@@ -12,11 +12,10 @@ use headwater_engine::{Kind, RemoteText, Subject};
 use serde_json::json;
 
 use self::explained::{as_json, explained};
-use super::output::{Failure, print};
+use super::output::{Failure, layout, print};
 use super::target::AccessArgs;
 use super::{EXIT_UNAVAILABLE, EXIT_USAGE};
 use crate::config::shown_address;
-use crate::report::Layout;
 use crate::sources::metrics::dialect::{Dialect, Dialects};
 use crate::sources::metrics::exposition::{Exposition, Format, decode};
 use crate::sources::metrics::fetch::{Address, Fetcher, LONGEST_PAGE};
@@ -126,7 +125,7 @@ fn shown(place: &str) -> RemoteText {
 }
 
 fn table(dialects: &Dialects) -> String {
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     let column = dialects.list.iter().map(|dialect| dialect.id.len()).max().unwrap_or(0) + 2;
     for dialect in &dialects.list {
         out.hang(&dialect.id, column, &dialect.title);

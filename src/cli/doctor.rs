@@ -17,10 +17,9 @@ use headwater_engine::{RemoteText, Subject};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Failure, print};
+use super::output::{Failure, layout, print};
 use super::target::TargetArgs;
 use crate::config::{Config, Import, Place};
-use crate::report::Layout;
 use crate::sources::calls::{CallsSource, told_at_start};
 use crate::sources::changes::{ChangesSource, ChangesSpec};
 use crate::sources::metrics::{MetricsSpec, spawn_metrics};
@@ -86,7 +85,7 @@ pub(super) async fn run(args: DoctorArgs) -> Result<u8, Failure> {
 }
 
 fn as_text(steps: &[ProbeStep], advice: &[(Subject, String)], failed: usize) -> String {
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     for step in steps {
         let (mark, outcome, aid) = match &step.outcome {
             Ok(seen) => ("ok", seen, "  copy"),

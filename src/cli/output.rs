@@ -1,10 +1,14 @@
 //! What goes to standard output and standard error, and how the process ends.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use super::{EXIT_IO, EXIT_USAGE};
+use crate::report::Layout;
+
+/// The narrowest text, whatever the terminal's width: below this nothing can be read.
+const LEAST_COLUMNS: usize = 40;
 
 /// Why a command ended early: its exit code and one sentence with the fix.
 #[derive(Debug)]
@@ -66,6 +70,19 @@ impl From<crate::recording::RecordingError> for Failure {
     }
 }
 
+/// An empty text for standard output, of so many columns at most: a terminal that is narrower would break its lines again.
+pub(super) fn layout(most: usize) -> Layout {
+    let is_terminal = io::stdout().is_terminal();
+    let terminal = if is_terminal { crossterm::terminal::size().ok() } else { None };
+    Layout::new(columns(most, terminal.map(|(columns, _)| columns)))
+}
+
+/// The columns of a text in a terminal of so many, where it goes to one that tells; some tell 0.
+fn columns(most: usize, terminal: Option<u16>) -> usize {
+    let told = terminal.filter(|columns| *columns > 0).map(usize::from);
+    told.map_or(most, |columns| columns.clamp(LEAST_COLUMNS, most.max(LEAST_COLUMNS)))
+}
+
 /// Writes a whole text to standard output. Whoever reads may have closed the pipe: that ends the command quietly.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
@@ -93,6 +110,19 @@ pub(super) fn exit(ran: Result<u8, Failure>) -> ExitCode {
         Err(failure) => {
             failure.say();
             ExitCode::from(failure.code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_wider_than_its_terminal() {
+        let known = [(None, 100), (Some(0), 100), (Some(80), 80), (Some(200), 100), (Some(7), 40)];
+        for (terminal, wanted) in known {
+            assert_eq!(columns(100, terminal), wanted, "{terminal:?}");
         }
     }
 }

@@ -7,9 +7,8 @@ use headwater_engine::quantity::times;
 use headwater_engine::ranking::{Evidence, Ranking, Suspect};
 use serde_json::{Value, json};
 
-use super::output::{Failure, print, say};
+use super::output::{Failure, layout, print, say};
 use crate::postmortem::{Postmortem, PostmortemError};
-use crate::report::Layout;
 
 /// The version of the JSON.
 const SCHEMA: u32 = 1;
@@ -71,7 +70,7 @@ pub(super) fn run(args: &RankArgs) -> Result<u8, Failure> {
 }
 
 fn text(postmortem: &Postmortem, ranking: &Ranking) -> String {
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     out.hang("symptom", 9, &symptom(postmortem, ranking));
     out.blank();
     let standing_out = ranking.suspects.iter().filter(|suspect| suspect.stands_out()).count();

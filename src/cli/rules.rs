@@ -4,9 +4,8 @@ use clap::Args;
 use headwater_engine::rules::{RULES, Rule, by_id};
 use serde_json::{Value, json};
 
-use super::output::{Failure, print};
+use super::output::{Failure, layout, print};
 use crate::config::unknown_name;
-use crate::report::Layout;
 
 /// The forms of the answer.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -59,7 +58,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<u8, Failure> {
 
 /// Every rule with what it means, what it watches and its thresholds.
 fn table() -> String {
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     let column = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0) + 2;
     for rule in RULES {
         let limits: Vec<String> = rule
@@ -77,7 +76,7 @@ fn table() -> String {
 }
 
 fn explanation(rule: &Rule) -> String {
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     out.hang("", 0, &format!("{}: {}", rule.id, rule.title));
     out.blank();
     out.hang("", 0, rule.doc);

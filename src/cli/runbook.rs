@@ -8,7 +8,7 @@ use headwater_engine::report::SCHEMA;
 use headwater_engine::runbook::{Asks, Check, Remedy, Runbook, Step};
 use serde_json::{Value, json};
 
-use super::output::{Failure, print, say};
+use super::output::{Failure, layout, print, say};
 use crate::config::unknown_name;
 use crate::library::{load, runbook_of, runbook_text};
 use crate::report::Layout;
@@ -128,7 +128,7 @@ fn row(runbook: &Runbook) -> Value {
 }
 
 fn list(runbooks: &[Runbook]) -> String {
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     let column = runbooks.iter().map(|runbook| runbook.id.chars().count()).max().unwrap_or(0) + 2;
     for runbook in runbooks {
         out.hang(&runbook.id, column, &format!("{}: {}", runbook.title, runbook.about));
@@ -143,7 +143,7 @@ fn list(runbooks: &[Runbook]) -> String {
 
 /// One runbook for a terminal of 80 columns.
 fn told(runbook: &Runbook, remedies: &[Remedy]) -> String {
-    let mut out = Layout::new(80);
+    let mut out = layout(80);
     out.hang("", 0, &format!("{}: {}", runbook.title, runbook.about));
     for step in &runbook.steps {
         out.blank();

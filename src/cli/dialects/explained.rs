@@ -6,7 +6,7 @@ use headwater_engine::quantity::show;
 use headwater_engine::reading::{Sample, Value};
 use serde_json::json;
 
-use crate::report::Layout;
+use crate::cli::output::layout;
 use crate::sources::metrics::dialect::Dialects;
 use crate::sources::metrics::exposition::Exposition;
 use crate::sources::metrics::mapping::{Mapping, explain};
@@ -111,7 +111,7 @@ pub(super) fn as_json(dialects: &Dialects, page: &Exposition<'_>, mapping: &Mapp
 }
 
 pub(super) fn explained(dialects: &Dialects, page: &Exposition<'_>, mapping: &Mapping) -> String {
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     let spoken = match &spoken(dialects, mapping)[..] {
         [] => "none that is known".to_owned(),
         ids => ids.join(", "),

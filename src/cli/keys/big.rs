@@ -10,7 +10,7 @@ use headwater_engine::{Subject, quantity};
 use super::heard::Heard;
 use super::scanning::{ScanArgs, Scanned};
 use super::{KeysFormat, answer, at_most};
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, layout};
 use crate::report::Layout;
 
 /// From these sizes on the server's own count is worth a line: bytes of a value, elements of a collection.
@@ -42,7 +42,7 @@ pub(super) async fn run(args: BigArgs) -> Result<u8, Failure> {
     let biggest = ranked(&scanned, args.top, |scan| &scan.biggest, |key| key.bytes);
     let longest = ranked(&scanned, args.top, |scan| &scan.longest, |key| key.elements.unwrap_or(0));
     let patterns = patterns(&scanned, args.top);
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     free(&scanned.heard, args.top, &mut out);
     if !biggest.is_empty() {
         out.line("by bytes");

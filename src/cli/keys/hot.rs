@@ -17,7 +17,7 @@ use super::{KeysFormat, answer, at_most};
 use crate::app::hot_search::{Permit, SearchProgress, best, flag, heat_words, search_line, slot_words, ways};
 use crate::app::suspension::Suspension;
 use crate::cli::consent::ConsentArgs;
-use crate::cli::output::{Failure, say};
+use crate::cli::output::{Failure, layout, say};
 use crate::cli::target::AccessArgs;
 use crate::cli::{EXIT_UNAVAILABLE, interrupted};
 use crate::report::Layout;
@@ -215,7 +215,7 @@ async fn search_by(
 }
 
 fn text(answers: &[Answer], passive: &Passive, permit: &Permit, top: usize) -> Layout {
-    let mut out = Layout::new(120);
+    let mut out = layout(120);
     for answer in answers {
         let shard = &answer.shard;
         match &answer.search {

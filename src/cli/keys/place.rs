@@ -7,10 +7,9 @@ use serde::Serialize;
 use super::heard::Heard;
 use super::watched::Turns;
 use super::{KeysFormat, answer};
-use crate::cli::output::{Failure, say};
+use crate::cli::output::{Failure, layout, say};
 use crate::cli::target::AccessArgs;
 use crate::config::is_redis_address;
-use crate::report::Layout;
 use crate::sources::redis::{Placement, place, relation};
 
 /// `headwater keys place`.
@@ -55,7 +54,7 @@ pub(super) async fn run(args: PlaceArgs) -> Result<u8, Failure> {
         return Err(Failure::usage("no key: write 'headwater keys place KEY [KEY...] [TARGET]'"));
     }
     let config = args.access.resolve(&targets)?;
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     let mut json = vec![];
     say("placement: the shape of the cluster is read, as it is at every look; no key is asked for");
     let mut turns = Turns::start(&config)?;

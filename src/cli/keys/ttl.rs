@@ -11,7 +11,7 @@ use headwater_engine::reading::ToCome;
 use super::scanning::ScanArgs;
 use super::{KeysFormat, answer};
 use crate::cli::EXIT_UNAVAILABLE;
-use crate::cli::output::Failure;
+use crate::cli::output::{Failure, layout};
 use crate::report::Layout;
 use crate::sources::now;
 use forecast::Forecast;
@@ -46,7 +46,7 @@ pub(super) async fn run(args: TtlArgs) -> Result<u8, Failure> {
         ));
     };
     let to_come = forecast.to_come(now());
-    let mut out = Layout::new(100);
+    let mut out = layout(100);
     draw(&forecast, to_come, &mut out);
     scanned.tell(&mut out);
     let second = |at: Moment, share: f64| serde_json::json!({ "at": at, "clock": format!("{} UTC", at.clock()), "share": share });
