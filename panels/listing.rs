@@ -2,6 +2,7 @@
 
 mod kept;
 mod opening;
+mod settling;
 
 use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::{Snapshot, Subject};
@@ -14,6 +15,7 @@ use crate::panel::{Outcome, Panel, View};
 use crate::table::{Column, Row, Table};
 use kept::Kept;
 pub(crate) use opening::Opens;
+use settling::{draw_by, keep, settled};
 
 /// A panel that is a list of rows. It says what its rows are and draws them; what lists have in common stands once, in the
 /// [`Panel`] that each of these is.
@@ -107,44 +109,6 @@ pub(crate) trait ListPanel {
 
 /// What the bar of keys offers while a row is opened as a page.
 pub(crate) const ON_A_PAGE: &[Action] = &[Action::Back, Action::Up, Action::Down];
-
-/// The rows of a list for this view, with the cursor where it was wanted.
-fn settled<P: ListPanel>(panel: &mut P, view: &View<'_>) -> Vec<P::Row> {
-    let kept = panel.listing_mut().kept.take().filter(|kept| kept.is_of(view.snapshot));
-    let rows = kept.map_or_else(|| panel.rows(view), |kept| kept.rows);
-    if let Some(wanted) = panel.listing_mut().wanted.take() {
-        let id = panel.about(&rows, &wanted, view.snapshot).map(|row| row.id().to_owned());
-        id.iter().for_each(|id| panel.listing_mut().table.select(id));
-    }
-    if !P::PAGE_OUTLIVES_ROW {
-        panel.listing_mut().settle(&rows);
-    }
-    rows
-}
-
-/// Keeps the rows for the next look at the same snapshot.
-fn keep<P: ListPanel>(panel: &mut P, rows: Vec<P::Row>, view: &View<'_>) {
-    if P::ONCE_A_SNAPSHOT {
-        panel.listing_mut().kept = Some(Kept::of(view.snapshot, rows));
-    }
-}
-
-/// Draws the rows of a list for this view in its own way.
-fn draw_by<P: ListPanel>(
-    panel: &mut P,
-    draw: impl Fn(&mut P, &mut [P::Row], &View<'_>, Rect, &mut Buffer),
-    view: &View<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let area = area.intersection(buffer.area);
-    let mut rows = settled(panel, view);
-    if !area.is_empty() {
-        draw(panel, &mut rows, view, area, buffer);
-    }
-    panel.listing_mut().leads = opening::leads(panel, &rows, view);
-    keep(panel, rows, view);
-}
 
 impl<P: ListPanel> Panel for P {
     fn draw(&mut self, view: &View<'_>, area: Rect, buffer: &mut Buffer) {

@@ -2,6 +2,7 @@
 
 mod axis;
 mod dependencies;
+mod heights;
 mod search;
 mod signals;
 mod verdict;
@@ -18,7 +19,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::lines::{self, Weight};
+use crate::lines;
 use crate::palette::{ColorRole, Palette};
 use crate::panel::{Intent, Outcome, PANELS, Panel, PanelRow, View};
 use crate::title;
@@ -36,20 +37,11 @@ pub(crate) const ROW: PanelRow = PanelRow {
 /// From this width on dependencies and signals stand side by side.
 const SIDE_BY_SIDE: u16 = 76;
 
-/// From this height on there is room for a title over the verdict, and for more than the verdict at all.
-const WITH_TITLE: u16 = 18;
-const WITH_MORE: u16 = 12;
-
-/// Rows of dependencies that come before what is only context of the verdict.
-const FIRST_DEPENDENCIES: u16 = 6;
-
+use heights::{WITH_TITLE, shared_out};
 use ways::{count_left_out, cut};
 
 /// Rows that one dependency and one signal may take.
 const MOST_ROWS_EACH: u16 = 3;
-
-/// Rows of the time axis with its title.
-const AXIS: u16 = 3;
 
 #[derive(Debug, Default)]
 struct Overview {
@@ -67,16 +59,6 @@ struct Overview {
     further: usize,
     /// Whether lines of the verdict were left out when it was last drawn.
     is_cut: bool,
-}
-
-/// How the height is shared out, from the top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rows {
-    title: u16,
-    verdict: u16,
-    dependencies: u16,
-    signals: u16,
-    axis: u16,
 }
 
 impl Panel for Overview {
@@ -255,46 +237,6 @@ impl Overview {
 
 fn is_side_by_side(width: u16) -> bool {
     width >= SIDE_BY_SIDE
-}
-
-/// Shares out the height: what the verdict must say, the dependencies, the axis, then what else the verdict says.
-fn shared_out(lines: &[lines::Line], dependencies: usize, palette: &Palette, area: Rect) -> Rows {
-    let height_of = |heaviest: Weight| -> u16 {
-        let told = lines.iter().filter(|line| line.weight() <= heaviest);
-        told.map(|line| line.height(palette, area.width)).fold(0, u16::saturating_add)
-    };
-    let mut left = area.height;
-    let mut take = |wanted: u16| {
-        let given = wanted.min(left);
-        left -= given;
-        given
-    };
-    let title = take(u16::from(area.height >= WITH_TITLE));
-    if area.height < WITH_MORE {
-        return Rows { title, verdict: take(u16::MAX), dependencies: 0, signals: 0, axis: 0 };
-    }
-    let mut verdict = take(height_of(Weight::Account));
-    let dependencies = u16::try_from(dependencies).unwrap_or(u16::MAX);
-    let side = is_side_by_side(area.width);
-    let beside = if side { signals::COUNT } else { 0 };
-    let all = dependencies.max(beside);
-    let mut shown = take(1 + all.min(FIRST_DEPENDENCIES));
-    let mut axis = take(AXIS - 1);
-    verdict += take(height_of(Weight::Context) - height_of(Weight::Account));
-    let signals = if side { 0 } else { take(1 + signals::COUNT) };
-    axis += take(u16::from(axis == AXIS - 1));
-    verdict += take(height_of(Weight::Detail) - height_of(Weight::Context));
-    shown += take((1 + all).saturating_sub(shown));
-    // What is left shows each dependency with its reason and each signal in full height.
-    if shown > all && side {
-        let more = (left / all.max(1)).min(MOST_ROWS_EACH - 1);
-        shown += more * all;
-    }
-    // A title with nothing below it says nothing.
-    if shown < 2 {
-        verdict += std::mem::take(&mut shown);
-    }
-    Rows { title, verdict, dependencies: shown, signals, axis }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod columns;
 mod compare;
+mod copied;
 mod detail;
 mod facts;
 mod head;
@@ -19,7 +20,6 @@ mod way;
 
 use headwater_engine::Subject;
 use headwater_engine::filter::{FieldRow, Filter};
-use headwater_engine::wording::verdict_word;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -31,7 +31,7 @@ use crate::panel::{Outcome, Panel, PanelRow, View};
 use crate::sentences::draw_sentences;
 use crate::table::Table;
 use compare::Pair;
-use lens::LENSES;
+use copied::copied_line;
 use line::Line;
 pub(crate) use load::loads;
 use rows::{lens_of, node_rows};
@@ -262,24 +262,6 @@ impl Panel for Shards {
             None => self.open = Open::List,
         }
     }
-}
-
-/// One row for the clipboard.
-fn copied_line(line: &Line) -> String {
-    let address = match line.subject.address() {
-        Some(_) => String::new(),
-        None => format!(" {}", line.address()),
-    };
-    let numbers: Vec<String> = LENSES
-        .iter()
-        .filter_map(|lens| {
-            let value = line.through(lens)?;
-            Some(format!("{} {}", lens.name, headwater_engine::quantity::show(value, lens.unit)))
-        })
-        .collect();
-    let data = line.data().words();
-    let word = verdict_word(line.verdict());
-    format!("{}{address} {word}: {}; {}; data {data}", line.subject, line.reason(), numbers.join(", "))
 }
 
 fn gone(shard: &Subject) -> Vec<(String, ColorRole)> {

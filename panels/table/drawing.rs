@@ -52,7 +52,7 @@ impl<R: Row> Table<R> {
                 buffer.set_style(line, view.palette.style(ColorRole::Selected));
             }
             let names = names.iter().map(|(column, names)| (*column, names[place - self.top].as_str()));
-            self.draw_row(row, &names.collect(), &places, is_selected, view, line, buffer);
+            self.draw_row(row, (&names.collect(), &places), is_selected, view, line, buffer);
         }
     }
 
@@ -119,8 +119,7 @@ impl<R: Row> Table<R> {
     fn draw_row(
         &self,
         row: &R,
-        names: &BTreeMap<usize, &str>,
-        places: &[(usize, u16, u16)],
+        (names, places): (&BTreeMap<usize, &str>, &[(usize, u16, u16)]),
         is_selected: bool,
         view: &View<'_>,
         line: Rect,
