@@ -15,6 +15,9 @@ use super::{Cell, Column, Row, Table, Width};
 use crate::palette::ColorRole;
 use crate::panel::View;
 
+/// A column that is shown: which one, its first cell and its width.
+type Place = (usize, u16, u16);
+
 impl<R: Row> Table<R> {
     /// Draws the head and the rows around the cursor.
     pub fn draw(&mut self, rows: &[R], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
@@ -71,7 +74,7 @@ impl<R: Row> Table<R> {
         Rect { x: self.area.x + x, y: self.area.y, width: *width, height: 1 }
     }
 
-    fn draw_head(&self, places: &[(usize, u16, u16)], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
+    fn draw_head(&self, places: &[Place], view: &View<'_>, area: Rect, buffer: &mut Buffer) {
         let style = view.palette.style(ColorRole::Label);
         for (place, x, width) in places {
             let column = &self.columns[*place];
@@ -95,18 +98,13 @@ impl<R: Row> Table<R> {
     }
 
     /// The texts of the columns of names, row by row in sight, cut so that they can be told apart.
-    fn names(
-        &self,
-        in_sight: &[&R],
-        places: &[(usize, u16, u16)],
-        view: &View<'_>,
-    ) -> BTreeMap<usize, Vec<String>> {
+    fn names(&self, in_sight: &[&R], places: &[Place], view: &View<'_>) -> BTreeMap<usize, Vec<String>> {
         let Some(first) = in_sight.first() else { return BTreeMap::new() };
         let columns = places.iter().filter(|(place, ..)| {
             let column = &self.columns[*place];
             column.draw.is_none() && (column.cell)(first).is_name
         });
-        let cut = |(place, _, width): &(usize, u16, u16)| {
+        let cut = |(place, _, width): &Place| {
             let column = &self.columns[*place];
             let texts: Vec<Cow<'_, str>> =
                 in_sight.iter().map(|row| text_of((column.cell)(row), column)).collect();
@@ -119,7 +117,7 @@ impl<R: Row> Table<R> {
     fn draw_row(
         &self,
         row: &R,
-        (names, places): (&BTreeMap<usize, &str>, &[(usize, u16, u16)]),
+        (names, places): (&BTreeMap<usize, &str>, &[Place]),
         is_selected: bool,
         view: &View<'_>,
         line: Rect,
@@ -142,7 +140,7 @@ impl<R: Row> Table<R> {
     }
 
     /// Which columns are shown at this width: their place, first cell and width.
-    pub(super) fn layout(&self, width: u16) -> Vec<(usize, u16, u16)> {
+    pub(super) fn layout(&self, width: u16) -> Vec<Place> {
         let least = |column: &Column<R>| match column.width {
             Width::Cells(cells) | Width::Rest(cells) => cells,
         };
