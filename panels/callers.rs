@@ -6,11 +6,11 @@ use headwater_engine::quantity::show;
 use headwater_engine::signal::Signal;
 use headwater_engine::{Kind, Snapshot, Subject};
 
-use crate::gateway::wasted;
+use crate::gateway::unanswered;
 
 /// From this multiple of the service's own number on it is another story, if it lies so far above it: in seconds of a
 /// latency, and as a share of errors.
-const TELLING: f64 = 1.3;
+pub(crate) const TELLING: f64 = 1.3;
 const LEAST_APART_S: f64 = 0.02;
 const LEAST_APART_SHARE: f64 = 0.01;
 
@@ -57,8 +57,8 @@ fn slowness(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, &'static str)>
     (!p99.is_only_a_bound()).then(|| (p99.number(), p99.sign()))
 }
 
-/// The share of a caller's attempts that came to nothing.
+/// The share of a caller's requests that were not answered well in the end: one that was answered at the second attempt was.
 fn failures(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, &'static str)> {
-    let (share, is_least) = wasted(snapshot, whose)?;
+    let (share, is_least) = unanswered(snapshot, whose)?;
     Some((share, if is_least { ">= " } else { "" }))
 }

@@ -137,10 +137,10 @@ fn heights(lines: &[Told], view: &View<'_>, width: u16) -> u16 {
     lines.iter().map(|line| line.height(view.palette, width)).fold(0, u16::saturating_add)
 }
 
-/// The share of the attempts of a caller or a gateway that ended and came to nothing, and whether it may be more; `None` where
-/// nobody tells.
-pub(crate) fn wasted(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, bool)> {
-    asked::of(snapshot, whose)?.wasted()
+/// The share of what a caller or a gateway was asked that was not answered well, whatever its attempts came to, and whether it may
+/// be more; `None` where nobody tells.
+pub(crate) fn unanswered(snapshot: &Snapshot, whose: &Subject) -> Option<(f64, bool)> {
+    asked::of(snapshot, whose)?.unanswered()
 }
 
 /// What is said where nobody tells of callers.

@@ -20,6 +20,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
+use crate::big_key_scan::past_words;
 use crate::curves::{self, Curve};
 use crate::listing::{ListPanel, Listing};
 use crate::palette::ColorRole;
@@ -116,7 +117,8 @@ impl ListPanel for Gpus {
             |row: &Line| view.snapshot.history.traces(&row.gpu).next().is_some() && height >= WITH_CURVES;
         let wanted = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let spare = rest.height.saturating_sub(told.saturating_add(wanted.min(LEAST_TABLE)));
-        let below = if selected.is_some_and(is_told) { CURVES.min(spare) } else { 0 };
+        // A title with nothing below it says nothing.
+        let below = if selected.is_some_and(is_told) && spare > 2 { CURVES.min(spare) } else { 0 };
         let most = rest.height.saturating_sub(told + below).max(2);
         table.draw(rows, view, cut(&mut rest, wanted.min(most)), buffer);
         draw_sentences(&said, view, cut(&mut rest, told), buffer);
@@ -153,6 +155,11 @@ impl ListPanel for Gpus {
         if self.0.opened_id().is_some() { ON_A_PAGE } else { ON_THE_LIST }
     }
 
+    fn beside_key(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
+        let is_past = action == Action::TimeKernels && past_words(view, "").is_some();
+        (!is_past).then_some(action.row().short)
+    }
+
     fn explained(&self) -> &'static [(&'static str, &'static str)] {
         told::WORDS
     }
@@ -160,8 +167,8 @@ impl ListPanel for Gpus {
 
 /// Asks whether to time kernels on the GPU of a row, or on what there is where no row tells of one of a machine.
 fn time_kernels(row: Option<&Line>, view: &View<'_>) -> Outcome {
-    if view.is_replay {
-        return Outcome::Refused("a recording cannot be asked anything new".to_owned());
+    if let Some(why) = past_words(view, "no kernel is timed") {
+        return Outcome::Refused(why);
     }
     let gpu = row.map(|row| row.gpu.clone()).filter(|gpu| gpu.name().contains(':'));
     let place =

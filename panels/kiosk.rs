@@ -1,7 +1,7 @@
 //! The screen of a wall without a keyboard: panels in turn, the failing one while something fails, and in big type what
 //! can be read from across the room.
 //!
-//! While something is guilty or suspected, the wall shows the panel of the shards when the first suspect is a shard, because its
+//! While something is guilty, or suspected and callers suffer, the wall shows the panel of the shards when the first suspect is a shard, because its
 //! strips show which one differs and since when, that of GPUs when it is one or what feeds it, and else the overview, which says who is guilty and why; the verdict
 //! itself stands in big type above either. A clock and the age of the data are always in sight, so that nobody takes an
 //! old picture for the present.
@@ -146,7 +146,8 @@ impl Kiosk {
     }
 }
 
-/// The panel that shows what fails now, be it proven or only suspected; `None` while nobody is suspected, and when what was has ended.
+/// The panel that shows what fails now, be it proven or, while callers suffer, only suspected; `None` while nobody is, and when
+/// what was has ended. What is suspected while nobody suffers may be so for weeks, as memory that decoding fills.
 fn failing(snapshot: &Snapshot) -> Option<usize> {
     let report = &snapshot.report;
     if report.ended().is_some() {
@@ -154,7 +155,8 @@ fn failing(snapshot: &Snapshot) -> Option<usize> {
     }
     let shards: Vec<_> = snapshot.topologies.iter().flat_map(|topology| &topology.shards).collect();
     let guilty = report.suspects.iter().find(|suspect| suspect.verdict == Verdict::Guilty);
-    let first = guilty.or_else(|| report.suspects.iter().find(|suspect| suspect.until.is_none()))?;
+    let suspected = || report.suspects.iter().find(|suspect| suspect.goes_on());
+    let first = guilty.or_else(|| report.symptom.as_ref().and_then(|_| suspected()))?;
     let is_shard = shards.iter().any(|shard| {
         shard.subject == first.subject || first.subject.parent().as_ref() == Some(&shard.subject)
     });

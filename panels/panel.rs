@@ -265,8 +265,7 @@ mod tests {
                 let panel = opened(row, &view, down);
                 let of_tables = (!panel.fields().is_empty()).then_some(Action::Open);
                 let actions: Vec<Action> = panel.actions().iter().copied().chain(of_tables).collect();
-                let is_offered =
-                    |action: &Action| panel.short(*action, &view).is_some() && *action != Action::TimeKernels;
+                let is_offered = |action: &Action| panel.short(*action, &view).is_some();
                 for action in actions.into_iter().filter(is_offered) {
                     let outcome = opened(row, &view, down).act(action, &view);
                     let is_for_the_screen =

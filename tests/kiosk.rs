@@ -39,7 +39,7 @@ fn eight_hours() {
     let mut turns = Turns::default();
     for round in 0..ROUNDS {
         let text = wall.round(&mut day, round);
-        turns.take(wall.is_failing());
+        turns.take(wall.stays());
         assert_eq!(wall.kiosk.rotations(), turns.expected(), "round {round}");
         what_is_shown(&wall, round, &text);
         held.push(HEAP.allocated() - before - capacity);
@@ -62,8 +62,8 @@ fn what_is_shown(wall: &Wall, round: usize, text: &str) {
     match part(round) {
         Part::Incident(since) => {
             assert!(wall.is_failing() || since < SEEN_WITHIN, "round {round}: not guilty yet\n{text}");
-            assert_eq!(says("while this lasts"), wall.is_failing(), "round {round}\n{text}");
-            if wall.is_failing() {
+            assert_eq!(says("while this lasts"), wall.stays(), "round {round}\n{text}");
+            if wall.stays() {
                 assert_eq!(wall.kiosk.showing(), "shards", "round {round}");
             }
         }
@@ -88,8 +88,8 @@ struct Turns {
 }
 
 impl Turns {
-    fn take(&mut self, is_failing: bool) {
-        if is_failing {
+    fn take(&mut self, stays: bool) {
+        if stays {
             self.before = self.expected();
             self.calm = Some(0);
         } else {

@@ -94,10 +94,13 @@ fn a_call_that_hangs() {
     let mut seat = desk.sit("");
     seat.until_told(WELL);
     desk.nvml().set(&[("1.hang", "nvmlDeviceGetPowerUsage")]);
-    seat.until_told("? gpu/host-a:0 and 1 more: asked at ");
+    // The list of GPUs may be late as well by then.
+    seat.until_told("? gpu/host-a:0 and ");
+    seat.until_told(" more: asked at ");
     seat.until_told("and not answered yet");
+    seat.until_told("! gpu/host-a:1 and ");
     seat.until_told(
-        "! gpu/host-a:1 and 1 more: the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1 has not answered for",
+        " more: the NVIDIA driver hangs: 'nvmlDeviceGetPowerUsage' of GPU 1 has not answered for",
     );
     seat.look_away("see 'dmesg' for what it says of it");
     desk.nvml().unset(&["1.hang"]);

@@ -141,6 +141,14 @@ impl Asked {
         Some((share(ended - good, ended)?, self.ended.is_none()))
     }
 
+    /// The share of the requests that were not answered well in the end, and whether it may be more. What is still under way
+    /// is no failure: attempts that ended must have come to nothing as well.
+    pub(super) fn unanswered(&self) -> Option<(f64, bool)> {
+        let (wasted, is_least) = self.wasted()?;
+        let unanswered = share((self.originals - self.goodput?).max(0.0), self.originals)?;
+        Some(if unanswered < wasted { (unanswered, false) } else { (wasted, is_least) })
+    }
+
     /// All of it in one sentence.
     pub(super) fn words(&self) -> String {
         let rate = |value: f64| show(value, Unit::PerSecond);

@@ -11,7 +11,7 @@ use headwater_engine::wording::{
 use headwater_engine::{Snapshot, Subject};
 
 use super::search;
-use crate::callers::ends_early;
+use crate::callers::{TELLING, ends_early};
 use crate::gauge::value;
 use crate::lines::{Line, Weight};
 use crate::palette::{ColorRole, glyph_of, role_of};
@@ -71,7 +71,10 @@ fn seems_quicker(snapshot: &Snapshot) -> Option<String> {
     let signal = |name: &str| snapshot.signals.iter().find(|signal| signal.row.name == name);
     let (whole, ttft) = signal("p99").zip(signal("TTFT p99"))?;
     let (of_whole, of_ttft) = whole.now.zip(ttft.now)?;
-    (of_whole.value < of_ttft.value).then(|| ends_early(&value(whole), &value(ttft)))
+    let (whole, ttft) = (value(whole), value(ttft));
+    // Of a bound nobody knows how far the other way it is, and what lies so near may be a matter of buckets.
+    let is_known = !ttft.starts_with('<') && !whole.starts_with('>');
+    (is_known && of_whole.value * TELLING < of_ttft.value).then(|| ends_early(&whole, &ttft))
 }
 
 /// The verdict in two lines, to be pasted into a chat.

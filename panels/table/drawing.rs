@@ -99,10 +99,9 @@ impl<R: Row> Table<R> {
 
     /// The texts of the columns of names, row by row in sight, cut so that they can be told apart.
     fn names(&self, in_sight: &[&R], places: &[Place], view: &View<'_>) -> BTreeMap<usize, Vec<String>> {
-        let Some(first) = in_sight.first() else { return BTreeMap::new() };
         let columns = places.iter().filter(|(place, ..)| {
             let column = &self.columns[*place];
-            column.draw.is_none() && (column.cell)(first).is_name
+            column.draw.is_none() && in_sight.iter().any(|row| (column.cell)(row).is_name)
         });
         let cut = |(place, _, width): &Place| {
             let column = &self.columns[*place];

@@ -64,7 +64,9 @@ pub(super) fn wait(name: &str, deadline: Duration) -> Result<Held, Taken> {
             Ok(()) if place::is_current(&file, &path) => {
                 return Ok(Held { file: Some(signed(file)), unseen: place.unseen.map(str::to_owned) });
             }
-            Ok(()) => {}
+            // Another took its place in the meantime.
+            Ok(()) if begun.elapsed() < patience => std::thread::sleep(LOOKS_EVERY),
+            Ok(()) => return without(&std::io::Error::other("others replace it all the time")),
             Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(LOOKS_EVERY),
             Err(TryLockError::WouldBlock) => return Err(of_another(file, Path::new("/proc"))),
             // A file system without locks.

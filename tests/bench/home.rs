@@ -31,8 +31,7 @@ impl Home {
             .arg("bench")
             .args(arguments)
             .env("HOME", self.folder.path())
-            .env("XDG_STATE_HOME", self.folder.path())
-            .env("HEADWATER_LOCKS", self.folder.path());
+            .env("XDG_STATE_HOME", self.folder.path());
         for variable in ["HEADWATER_NVML", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"] {
             command.env_remove(variable);
         }

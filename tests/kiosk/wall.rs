@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headwater::keymap;
 use headwater::theme::{Depth, Theme};
-use headwater_engine::report::Conclusion;
+use headwater_engine::report::{Conclusion, Suspect};
 use headwater_engine::{Baselines, Engine, Moment, Settings, Snapshot};
 use headwater_panels::kiosk::TURN;
 use headwater_panels::{Keymap, Kiosk, Palette, Shown, Status};
@@ -75,5 +75,12 @@ impl Wall {
     pub(crate) fn is_failing(&self) -> bool {
         let report = &self.snapshot().report;
         report.conclusion == Conclusion::Guilty && report.ended().is_none()
+    }
+
+    /// Whether no panel gives way to the next: somebody is guilty, or suspected while callers suffer.
+    pub(crate) fn stays(&self) -> bool {
+        let report = &self.snapshot().report;
+        let is_suspected = report.suspects.iter().any(Suspect::goes_on);
+        self.is_failing() || report.ended().is_none() && report.symptom.is_some() && is_suspected
     }
 }

@@ -58,9 +58,12 @@ impl StubCuda {
         for name in ["libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"] {
             std::fs::write(nothing.join(name), "no library").expect("a file can be written");
         }
-        let Some(stub) = stub else { return vec![("LD_LIBRARY_PATH", nothing.into_os_string())] };
+        // A machine of its own: what another test measures is none of its GPUs.
+        let locks = ("HEADWATER_LOCKS", folder.as_os_str().to_owned());
+        let Some(stub) = stub else { return vec![locks, ("LD_LIBRARY_PATH", nothing.into_os_string())] };
         let folders = [stub.folder().as_os_str(), nothing.as_os_str()].join(OsStr::new(":"));
-        vec![("HEADWATER_CUDA_STUB", stub.scenario_file().into_os_string()), ("LD_LIBRARY_PATH", folders)]
+        let scenario = ("HEADWATER_CUDA_STUB", stub.scenario_file().into_os_string());
+        vec![locks, scenario, ("LD_LIBRARY_PATH", folders)]
     }
 
     /// The folder to put into `LD_LIBRARY_PATH`.

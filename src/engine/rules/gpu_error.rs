@@ -81,50 +81,51 @@ impl Logged<'_> {
 
 fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     let lately = Duration::try_from_secs_f64(limits.of("lately")).unwrap_or_default();
-    let all = parts(scene, gpu);
-    let bad_data = risen(scene, gpu, GPU_ECC, Some(&RemoteText::new("uncorrected")));
-    let lost_row = all
-        .iter()
-        .find_map(|part| Some((*part, scene.latest(part, GPU_REMAP).filter(|seen| seen.value > 0.5)?)));
-    let mut logged: Vec<Logged<'_>> = all.iter().flat_map(|part| logged(scene, part, lately)).collect();
+    let mut logged: Vec<Logged<'_>> =
+        parts(scene, gpu).into_iter().flat_map(|part| logged(scene, part, lately)).collect();
     logged.sort_by_key(Logged::rank);
-    let Some(worst) = logged.pop_if(|worst| worst.hits() > Hits::Nobody) else {
-        return match (bad_data, lost_row) {
-            (Some((part, rise)), _) => {
-                let count = counted(rise.gained.max(1.0).round() as u64, "error");
-                let number = evidence(GPU_ECC, rise.rate, Some(0.0), None);
-                let words = format!(
-                    "its memory gave back bad data{}: {count} that could not be corrected",
-                    at(&part)
-                );
-                without_code(gpu, words, number).begun(rise.began).judged()
-            }
-            (None, Some((part, seen))) => {
-                let number = evidence(GPU_REMAP, seen, Some(0.0), None);
-                let words = format!("a bad row of its memory could not be replaced{}", at(part));
-                // The flag stays until the GPU is replaced: of an old one nothing follows for today.
-                match failed_at(scene, part) {
-                    Some(at) => without_code(gpu, format!("{words} at {}", at.clock()), number)
-                        .dated(at)
-                        .at_most(Confidence::Medium)
-                        .judged(),
-                    None => without_code(gpu, format!("{words}, since before anybody looked"), number)
-                        .begun(None)
-                        .at_most(Confidence::Low)
-                        .judged(),
-                }
-            }
-            (None, None) => of_links(scene, gpu, limits).unwrap_or_else(|| quiet(scene, gpu, &logged)),
-        };
+    let coded = logged.pop_if(|worst| worst.hits() > Hits::Nobody).map(|worst| accused(gpu, &worst, &logged));
+    // What a code is worth more for is what the code says of it; what is only suspected hides no proof.
+    let worst = match coded {
+        Some(breach) if breach.at_most > Confidence::Low => Some(breach),
+        coded => [coded, of_memory(scene, gpu), of_row(scene, gpu), of_links(scene, gpu, limits)]
+            .into_iter()
+            .flatten()
+            .reduce(|worst, one| if one.at_most > worst.at_most { one } else { worst }),
     };
-    accused(gpu, &worst, &logged)
+    worst.map_or_else(|| quiet(scene, gpu, &logged), Breach::judged)
+}
+
+/// Data of its memory that could not be corrected.
+fn of_memory(scene: &Scene<'_>, gpu: &Subject) -> Option<Breach> {
+    let (part, rise) = risen(scene, gpu, GPU_ECC, Some(&RemoteText::new("uncorrected")))?;
+    let count = counted(rise.gained.max(1.0).round() as u64, "error");
+    let number = evidence(GPU_ECC, rise.rate, Some(0.0), None);
+    let words = format!("its memory gave back bad data{}: {count} that could not be corrected", at(&part));
+    Some(without_code(gpu, words, number).begun(rise.began))
+}
+
+/// A row of its memory that could not be replaced. The flag stays until the GPU is: of an old one nothing follows for today.
+fn of_row(scene: &Scene<'_>, gpu: &Subject) -> Option<Breach> {
+    let flagged = |part| Some((part, scene.latest(part, GPU_REMAP).filter(|seen| seen.value > 0.5)?));
+    let (part, seen) = parts(scene, gpu).into_iter().find_map(flagged)?;
+    let number = evidence(GPU_REMAP, seen, Some(0.0), None);
+    let words = format!("a bad row of its memory could not be replaced{}", at(part));
+    Some(match failed_at(scene, part) {
+        Some(at) => without_code(gpu, format!("{words} at {}", at.clock()), number)
+            .dated(at)
+            .at_most(Confidence::Medium),
+        None => without_code(gpu, format!("{words}, since before anybody looked"), number)
+            .begun(None)
+            .at_most(Confidence::Low),
+    })
 }
 
 /// Kinds of error on NVLinks, the worst first: a link that had to be trained anew, data that came wrong, what was sent again.
 const LINK_ERRORS: &[&str] = &["recovery", "crc_data", "replay", "crc_flit"];
 
 /// What errors on its NVLinks are worth; `None` where they have no more than sound ones.
-fn of_links(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Option<Judgement> {
+fn of_links(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Option<Breach> {
     let (kind, (part, rise)) = LINK_ERRORS.iter().find_map(|kind| {
         let risen = risen(scene, gpu, GPU_NVLINK_ERRORS, Some(&RemoteText::new(kind)))?;
         (risen.1.rate.value >= limits.of("links")).then_some((*kind, risen))
@@ -148,18 +149,22 @@ fn of_links(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Option<Jud
         vec![number],
     );
     let worth = if kind == LINK_ERRORS[0] { Confidence::Medium } else { Confidence::Low };
-    Some(breach.begun(rise.began).at_most(worth).judged())
+    Some(breach.begun(rise.began).at_most(worth))
 }
 
 /// When the memory of a part was first seen to have a row that could not be replaced; `None` where it had from the first look on.
 fn failed_at(scene: &Scene<'_>, part: &Subject) -> Option<Moment> {
-    let points = scene.store.points(part, GPU_REMAP, None)?;
+    let points = scene.store.points(part, GPU_REMAP, None)?.trace();
+    let oldest = points.oldest()?.at;
+    // Bins reach further back than points.
+    let bins = points.fine_bins().rev().filter(|bin| bin.start < oldest);
+    let seen = points.newest_first().map(|seen| (seen.at, seen.value));
     let mut first = None;
-    for seen in points.newest_first() {
-        if seen.value <= 0.5 {
+    for (at, least) in seen.chain(bins.map(|bin| (bin.start, f64::from(bin.min)))) {
+        if least <= 0.5 {
             return first;
         }
-        first = Some(seen.at);
+        first = Some(at);
     }
     None
 }
@@ -169,7 +174,7 @@ fn without_code(gpu: &Subject, words: String, number: Evidence) -> Breach {
     Breach::new(sentence, format!("{} memory errors", gpu.name()), 5.0, vec![number])
 }
 
-fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Judgement {
+fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Breach {
     let told = worst.row.map_or(String::new(), |row| {
         format!(": {} ({}'s doing). Do: {}", row.meaning, row.blame.word(), row.action)
     });
@@ -195,11 +200,7 @@ fn accused(gpu: &Subject, worst: &Logged<'_>, others: &[Logged<'_>]) -> Judgemen
         _ => Confidence::Low,
     };
     let breach = breach.at_most(most);
-    if blame == Some(Blame::Application) {
-        breach.with_rival(&RULE.rivals[0]).judged()
-    } else {
-        breach.judged()
-    }
+    if blame == Some(Blame::Application) { breach.with_rival(&RULE.rivals[0]) } else { breach }
 }
 
 fn quiet(scene: &Scene<'_>, gpu: &Subject, notices: &[Logged<'_>]) -> Judgement {

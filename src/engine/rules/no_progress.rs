@@ -59,20 +59,27 @@ fn judge(scene: &Scene<'_>, service: &Subject, limits: &Limits<'_>) -> Judgement
     let Some(load) = [waiting, running].into_iter().flatten().reduce(sum) else {
         return Judgement::Unknown(format!("how many requests it has: {}", scene.missing(&queue)));
     };
-    let (Some(_), ended) = (scene.total(service, REQUESTS), last_of(scene, service, REQUESTS)) else {
+    let Some(ended) = Last::of(scene, service, REQUESTS, |_, most| most > 0.0) else {
         return Judgement::Unknown(format!("no completion rate: {}", scene.missing(service)));
     };
-    let has_tokens = scene.total(service, TOKENS_OUT).is_some();
+    let token = Last::of(scene, service, TOKENS_OUT, |_, most| most > 0.0);
     if load.value < 1.0 {
         return Judgement::Clear("no request waits or runs".to_owned());
     }
-    let progress = last_of(scene, service, TOKENS_OUT).filter(|_| has_tokens).max(ended);
-    let idle = busy_since(scene, &queue).max(progress).map_or(0.0, |since| scene.now.seconds_after(since));
+    let has_tokens = token.is_some();
+    let progress = token.map_or(ended, |token| ended.max(token));
+    // Since when there are requests without a pause, and until when anybody told of progress: time without news is no time
+    // without progress.
+    let busy = busy_since(scene, &queue);
+    let idle = busy.max(Some(progress.at)).map_or(0.0, |since| progress.heard.seconds_after(since).max(0.0));
     let patience = if has_tokens { 0.0 } else { scene.objective(service) * limits.of("objectives") };
     let limit = limits.of("time").max(patience);
-    let goes_on = if has_tokens { "a request ended or a token came" } else { "a request ended" };
     if idle < limit {
-        return Judgement::Clear(format!("{goes_on} {} ago", show(idle, Unit::Seconds)));
+        let what = if has_tokens { "a request ended or a token came" } else { "a request ended" };
+        return Judgement::Clear(match progress.is_seen {
+            true => format!("{what} {} ago", show(scene.now.seconds_after(progress.at), Unit::Seconds)),
+            false => "no request has been there for long".to_owned(),
+        });
     }
     let count = |seen: Option<Seen>, what| seen.map(|seen| format!("{:.0} {what}", seen.value));
     let those: Vec<String> = count(waiting, "wait").into_iter().chain(count(running, "run")).collect();
@@ -95,38 +102,67 @@ fn sum(one: Seen, other: Seen) -> Seen {
     Seen { value: one.value + other.value, at: one.at.max(other.at) }
 }
 
-/// When a rate of any part was last seen above nothing, else since when it is told; `None` where it is not.
-fn last_of(scene: &Scene<'_>, subject: &Subject, metric: Metric) -> Option<Moment> {
-    last(scene, subject, metric, |value| value > 0.0)
+/// Since when there are requests without a pause: when nothing waited and nothing ran for the last time, by the parts that tell
+/// of it at present.
+fn busy_since(scene: &Scene<'_>, queue: &Subject) -> Option<Moment> {
+    let is_free = |least: f64, _| least < 1.0;
+    let of_part = |part: &Subject| {
+        let each = [QUEUE_WAITING, QUEUE_RUNNING].map(|metric| Last::of_part(scene, part, metric, is_free));
+        each.into_iter().flatten().map(|last| last.at).min()
+    };
+    scene.world.parts(queue).filter_map(|(part, _)| of_part(part)).min()
 }
 
-/// Since when there are requests without a pause: when nothing waited and nothing ran for the last time.
-fn busy_since(scene: &Scene<'_>, queue: &Subject) -> Option<Moment> {
-    let parts = scene.world.parts(queue).map(|(part, _)| part);
-    let of_part = |part: &Subject| {
+/// When something was so for the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Last {
+    /// Then, else at the oldest that is kept.
+    at: Moment,
+    /// Whether it was seen then.
+    is_seen: bool,
+    /// Until when anybody told of it.
+    heard: Moment,
+}
+
+impl Last {
+    /// Of any part that tells of it at present; `fits` is asked with the least and the most of a while.
+    fn of(
+        scene: &Scene<'_>,
+        subject: &Subject,
+        metric: Metric,
+        fits: impl Fn(f64, f64) -> bool,
+    ) -> Option<Self> {
         let each =
-            [QUEUE_WAITING, QUEUE_RUNNING].map(|metric| last(scene, part, metric, |value| value < 1.0));
-        each.into_iter().flatten().min()
-    };
-    parts.filter_map(of_part).min()
+            scene.world.parts(subject).filter_map(|(part, _)| Self::of_part(scene, part, metric, &fits));
+        each.max()
+    }
+
+    fn of_part(
+        scene: &Scene<'_>,
+        part: &Subject,
+        metric: Metric,
+        fits: impl Fn(f64, f64) -> bool,
+    ) -> Option<Self> {
+        let points = scene.store.points(part, metric, None)?.trace();
+        let heard = points.latest()?.at;
+        if heard < scene.fresh_from(part, metric) {
+            return None;
+        }
+        let oldest = points.oldest()?.at;
+        // Bins reach further back than points.
+        let bins = points.fine_bins().rev().filter(|bin| bin.start < oldest);
+        let bins = bins.map(|bin| (bin.start, f64::from(bin.min), f64::from(bin.max)));
+        let seen = points.newest_first().map(|seen| (seen.at, seen.value, seen.value));
+        let mut at = heard;
+        for (then, least, most) in seen.chain(bins).take_while(|(at, ..)| *at >= scene.now - LOOKED) {
+            at = then;
+            if fits(least, most) {
+                return Some(Self { at, is_seen: true, heard });
+            }
+        }
+        Some(Self { at, is_seen: false, heard })
+    }
 }
 
 /// How far back is looked: what lasts longer lasts long enough.
-const LOOKED: Duration = Duration::from_secs(600);
-
-/// The newest moment at which a series of any part fits, else that of its oldest point.
-fn last(scene: &Scene<'_>, subject: &Subject, metric: Metric, fits: impl Fn(f64) -> bool) -> Option<Moment> {
-    let parts = scene.world.parts(subject).map(|(part, _)| part);
-    let of_part = |part: &Subject| {
-        let points = scene.store.points(part, metric, None)?;
-        let mut oldest = None;
-        for seen in points.newest_first().take_while(|seen| seen.at >= scene.now - LOOKED) {
-            if fits(seen.value) {
-                return Some(seen.at);
-            }
-            oldest = Some(seen.at);
-        }
-        oldest
-    };
-    parts.filter_map(of_part).max()
-}
+const LOOKED: Duration = Duration::from_secs(3_600);
