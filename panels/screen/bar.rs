@@ -184,11 +184,7 @@ fn keys(screen: &Screen, shown: &Shown<'_>) -> Vec<(String, &'static str)> {
         (Feed::Replay { is_paused: true, .. }, Action::Freeze) => Some("play"),
         (Feed::Replay { .. }, Action::Freeze) => Some("pause"),
         _ => match &snapshot {
-            Some(snapshot) => {
-                let view = super::view(shown, snapshot);
-                let is_idle = action == Action::Copy && panel.copied(&view).is_none();
-                panel.short(action, &view).filter(|_| !is_idle)
-            }
+            Some(snapshot) => panel.short(action, &super::view(shown, snapshot)),
             None => {
                 let works = matches!(action.row().scope, Scope::Everywhere | Scope::Replay);
                 (works && !NEEDS_NUMBERS.contains(&action)).then_some(action.row().short)

@@ -38,7 +38,7 @@ fn gpus_are_read_from_across_the_room() {
     };
     let small = panel(&mut wall, 80, 24);
     insta::assert_snapshot!(small.lines().take(4).collect::<Vec<_>>().join("\n"), @r"
-    ─ GPU & kernels, while this lasts ────────────────────────────────────────────
+    ─ GPU & kernels, 1 of 1 ──────────────────────────────────────────────────────
     ! host-a:1 suspect: XID 79, fallen off the bus at 14:08:10: the driver cannot…
     busy 97 %          memory 74.3 %      temp 61 °C         xid 79
     ? host-a:0 unknown: not seen: gpu-throttled (neither clocks nor throttling:…
