@@ -4,6 +4,7 @@ mod address;
 mod clients;
 mod failure;
 mod refusal;
+mod sending;
 mod sockets;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use tokio::time::{Instant, timeout};
 
 pub use address::Address;
 pub use clients::Clients;
+use sending::sent;
 use sockets::Sockets;
 pub(crate) use sockets::most_kept;
 
@@ -157,8 +159,7 @@ impl Fetcher {
         } else if let Some((user, password)) = &self.user {
             request = request.basic_auth(user, Some(password.expose_secret()));
         }
-        let sent = request.send().await;
-        let mut response = match sent {
+        let mut response = match sent(request).await {
             Ok(response) => response,
             Err(error) => {
                 let refused = match &self.proxy {
