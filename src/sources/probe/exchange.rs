@@ -62,10 +62,17 @@ pub(super) async fn ask(
         tls.and_then(|tls| way::refused(address, tls, &error)).unwrap_or_else(|| of_hyper(address, &error))
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let _driven = AbortOnDropHandle::new(tokio::spawn(connection));
+    let driven = AbortOnDropHandle::new(tokio::spawn(connection));
     let begun = Instant::now();
-    let answer = timeout_at(deadline, sender.send_request(request)).await;
-    let answer = answer.map_err(|_| silent(address))?.map_err(broken)?;
+    let answer = timeout_at(deadline, sender.send_request(request)).await.map_err(|_| silent(address))?;
+    let answer = match answer {
+        // Why the line was closed before the request was on it knows whoever drove it.
+        Err(error) if error.is_canceled() => {
+            let why = timeout_at(deadline, driven).await.ok().and_then(Result::ok).and_then(Result::err);
+            return Err(broken(why.unwrap_or(error)));
+        }
+        answer => answer.map_err(broken)?,
+    };
     seen.first_byte = Some(begun.elapsed());
     seen.status = Some(answer.status().as_u16());
     if let Some(fault) = refusal(spec, address, &answer) {
@@ -79,12 +86,10 @@ pub(super) async fn ask(
 
 fn request(spec: &ProbeSpec, address: &Address, bearer: Option<&str>) -> Result<Request<Full<Bytes>>, Fault> {
     let url = address.url();
-    let target = match url.query() {
-        Some(query) => format!("{}?{query}", url.path()),
-        None => url.path().to_owned(),
-    };
-    let is_usual = url.port().is_none();
-    let host = if is_usual { url.host_str().unwrap_or_default() } else { address.host_and_port() };
+    let query = url.query().map_or(String::new(), |query| format!("?{query}"));
+    let target = format!("{}{query}", url.path());
+    let host =
+        if url.port().is_none() { url.host_str().unwrap_or_default() } else { address.host_and_port() };
     let mut request = Request::builder()
         .uri(target)
         .header(HOST, host)
