@@ -113,7 +113,7 @@ pub fn of(history: &History, gpu: &Subject, at: Moment, fresh_from: Moment) -> O
 /// How memory in use went on until a moment, of so many bytes in all. Of what is full it is how it came to be so: that does not
 /// fade while it stays full, as far as the points reach back.
 pub fn course(used: &Trace, max: f64, until: Moment) -> Course {
-    let full_since = full_since(used, max, until);
+    let full_since = used.held_since(until, |used| used >= max * FULL);
     let until = full_since.unwrap_or(until);
     let mut seen_any = false;
     let mut grows: Option<Growth> = None;
@@ -164,22 +164,6 @@ fn growth(trend: &Trend, max: f64, full_since: Option<Moment>) -> Growth {
         full_in_s: Some(left).filter(|left| full_since.is_none() && (0.0..=FORESEEN_S).contains(left)),
         full_since,
     }
-}
-
-/// Since when the memory is full without a pause; `None` while it is not, and where nobody saw it otherwise.
-fn full_since(used: &Trace, max: f64, until: Moment) -> Option<Moment> {
-    let points = used.newest_first().skip_while(|seen| seen.at > until).map(|seen| (seen.at, seen.value));
-    // Bins reach further back than points.
-    let oldest = used.oldest()?.at;
-    let bins = used.fine_bins().rev().filter(|bin| bin.start < oldest.min(until));
-    let mut first = None;
-    for (at, least) in points.chain(bins.map(|bin| (bin.start, f64::from(bin.min)))) {
-        if least < max * FULL {
-            return first;
-        }
-        first = Some(at);
-    }
-    None
 }
 
 /// The points since the last restart has settled.

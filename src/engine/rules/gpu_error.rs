@@ -154,19 +154,8 @@ fn of_links(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Option<Bre
 
 /// When the memory of a part was first seen to have a row that could not be replaced; `None` where it had from the first look on.
 fn failed_at(scene: &Scene<'_>, part: &Subject) -> Option<Moment> {
-    let points = scene.store.points(part, GPU_REMAP, None)?.trace();
-    let oldest = points.oldest()?.at;
-    // Bins reach further back than points.
-    let bins = points.fine_bins().rev().filter(|bin| bin.start < oldest);
-    let seen = points.newest_first().map(|seen| (seen.at, seen.value));
-    let mut first = None;
-    for (at, least) in seen.chain(bins.map(|bin| (bin.start, f64::from(bin.min)))) {
-        if least <= 0.5 {
-            return first;
-        }
-        first = Some(at);
-    }
-    None
+    let flag = scene.store.points(part, GPU_REMAP, None)?.trace();
+    flag.held_since(flag.latest()?.at, |least| least > 0.5)
 }
 
 fn without_code(gpu: &Subject, words: String, number: Evidence) -> Breach {

@@ -148,13 +148,8 @@ impl Last {
         if heard < scene.fresh_from(part, metric) {
             return None;
         }
-        let oldest = points.oldest()?.at;
-        // Bins reach further back than points.
-        let bins = points.fine_bins().rev().filter(|bin| bin.start < oldest);
-        let bins = bins.map(|bin| (bin.start, f64::from(bin.min), f64::from(bin.max)));
-        let seen = points.newest_first().map(|seen| (seen.at, seen.value, seen.value));
         let mut at = heard;
-        for (then, least, most) in seen.chain(bins).take_while(|(at, ..)| *at >= scene.now - LOOKED) {
+        for (then, least, most) in points.backwards(heard).take_while(|(at, ..)| *at >= scene.now - LOOKED) {
             at = then;
             if fits(least, most) {
                 return Some(Self { at, is_seen: true, heard });

@@ -106,6 +106,28 @@ impl Trace {
         self.tail.iter().chain(self.past.sealed.iter().rev()).flat_map(|run| run.seen().rev())
     }
 
+    /// What it was up to a moment, newest first, with the least and the most of each time: points at full resolution, then bins
+    /// of ten seconds, which reach further back.
+    pub fn backwards(&self, until: Moment) -> impl Iterator<Item = (Moment, f64, f64)> + '_ {
+        let points = self.newest_first().skip_while(move |seen| seen.at > until);
+        let oldest = self.oldest().map_or(until, |oldest| oldest.at.min(until));
+        let bins = self.fine_bins().rev().filter(move |bin| bin.start < oldest);
+        let bins = bins.map(|bin| (bin.start, f64::from(bin.min), f64::from(bin.max)));
+        points.map(|seen| (seen.at, seen.value, seen.value)).chain(bins)
+    }
+
+    /// Since when it has been so without a pause, by its least; `None` where it is not, and where nobody saw it otherwise.
+    pub fn held_since(&self, until: Moment, is_so: impl Fn(f64) -> bool) -> Option<Moment> {
+        let mut first = None;
+        for (at, least, _) in self.backwards(until) {
+            if !is_so(least) {
+                return first;
+            }
+            first = Some(at);
+        }
+        None
+    }
+
     /// The oldest point at full resolution.
     pub fn oldest(&self) -> Option<Seen> {
         self.past.sealed.front().or(self.tail.as_ref()).and_then(|run| run.seen().next())
