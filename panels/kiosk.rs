@@ -1,10 +1,10 @@
 //! The screen of a wall without a keyboard: panels in turn, the failing one while something fails, and in big type what
 //! can be read from across the room.
 //!
-//! While something is guilty, or suspected and callers suffer, the wall shows the panel of the shards when the first suspect is a shard, because its
-//! strips show which one differs and since when, that of GPUs when it is one or what feeds it, and else the overview, which says who is guilty and why; the verdict
-//! itself stands in big type above either. A clock and the age of the data are always in sight, so that nobody takes an
-//! old picture for the present.
+//! While something is guilty, or suspected and callers suffer, the wall shows the panel of the shards when the first
+//! suspect is a shard, because its strips show which one differs and since when, that of GPUs when it is one or what
+//! feeds it, and else the overview, which says who is guilty and why; the verdict itself stands in big type above
+//! either. A clock and the age of the data are always in sight, so that nobody takes an old picture for the present.
 
 mod face;
 
