@@ -14,7 +14,6 @@ pub mod discovery;
 pub mod host;
 pub(crate) mod label;
 pub mod logs;
-pub(crate) mod loopback;
 mod manners;
 pub mod metrics;
 pub mod nvml;

@@ -58,6 +58,7 @@ rules! {
     replication_broken "replication-broken"
     pool_starved "pool-starved"
     gpu_error "gpu-error"
+    wrong_results "wrong-results"
     gpu_silent "gpu-silent"
     gpu_memory_leak "gpu-memory-leak"
     gpu_memory_full "gpu-memory-full"

@@ -1,10 +1,11 @@
 //! What our own benchmark timed on a GPU, against what was saved for its model and driver.
 
+use std::collections::BTreeSet;
+
 use headwater_engine::kernel_change::KernelChange;
-use headwater_engine::metric::{KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, Unit};
+use headwater_engine::metric::{KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, KERNEL_WRONG, Unit};
 use headwater_engine::quantity::{show, times};
-use headwater_engine::store::Seen;
-use headwater_engine::{Kind, Snapshot, Subject};
+use headwater_engine::{Kind, Moment, RemoteText, Snapshot, Subject};
 
 use super::row::parts_of;
 
@@ -22,7 +23,10 @@ const COUNTED: &[(KernelChange, &str)] = &[
 /// One kernel.
 pub(super) struct Kernel {
     pub(super) name: String,
-    pub(super) now: Seen,
+    /// When it last ran.
+    at: Moment,
+    /// Its time in seconds; `None` where its result was wrong, which tells nothing of what a right one takes.
+    time_s: Option<f64>,
     /// Its saved time, in seconds, with the change since then.
     usual: Option<(f64, KernelChange)>,
 }
@@ -30,7 +34,7 @@ pub(super) struct Kernel {
 impl Kernel {
     /// Its time over the saved one.
     fn ratio(&self) -> Option<f64> {
-        self.usual.filter(|(usual, _)| *usual > 0.0).map(|(usual, _)| self.now.value / usual)
+        Some(self.time_s? / self.usual.filter(|(usual, _)| *usual > 0.0)?.0)
     }
 
     /// What its time says beside the saved one.
@@ -38,15 +42,26 @@ impl Kernel {
         self.usual.map(|(_, change)| change)
     }
 
+    /// Whether its result was wrong when it last ran.
+    fn is_wrong(&self) -> bool {
+        self.time_s.is_none()
+    }
+
+    /// Whether it computes wrongly, or takes much longer than it did.
+    pub(super) fn is_bad(&self) -> bool {
+        self.is_wrong() || self.is_slow()
+    }
+
     /// Whether it takes much longer than it did, by more than what is noise.
-    pub(super) fn is_slow(&self) -> bool {
+    fn is_slow(&self) -> bool {
         self.change() == Some(KernelChange::Slower) && self.ratio().is_some_and(|ratio| ratio >= SLOW)
     }
 
     /// `1.9 ms, 1.9x its saved 1 ms (slower), 40 s ago`.
     pub(super) fn words(&self, snapshot: &Snapshot) -> String {
-        let now = show(self.now.value, Unit::Seconds);
-        let ago = show(snapshot.at.seconds_after(self.now.at).max(0.0), Unit::Seconds);
+        let ago = show(snapshot.at.seconds_after(self.at).max(0.0), Unit::Seconds);
+        let Some(now) = self.time_s else { return format!("gave a wrong result {ago} ago") };
+        let now = show(now, Unit::Seconds);
         let against = match (self.ratio(), self.usual) {
             (Some(ratio), Some((usual, change))) => {
                 format!("{} its saved {} ({})", times(ratio), show(usual, Unit::Seconds), change.word())
@@ -57,24 +72,32 @@ impl Kernel {
     }
 }
 
-/// The kernels that were timed on a GPU, those first that are slower than they were, and the slowest of them; the last times hold
+/// The kernels that were timed on a GPU, those first whose results were wrong and then those that are slower than they were, and the slowest of them; the last times hold
 /// until others come.
 pub(super) fn of(snapshot: &Snapshot, subject: &Subject) -> Vec<Kernel> {
     let newest = |metric, part| snapshot.history.trace(subject, metric, Some(part))?.latest_at(snapshot.at);
-    let names = parts_of(snapshot, subject, KERNEL_TIME).flatten();
-    let timed = names.filter_map(|part| {
-        let now = newest(KERNEL_TIME, part)?;
+    let names =
+        [KERNEL_TIME, KERNEL_WRONG].into_iter().flat_map(|metric| parts_of(snapshot, subject, metric));
+    let names: BTreeSet<&RemoteText> = names.flatten().collect();
+    let timed = names.into_iter().filter_map(|part| {
+        let now = newest(KERNEL_TIME, part);
+        let checked = newest(KERNEL_WRONG, part).filter(|seen| seen.value > 0.5);
+        if let Some(wrong) = checked.filter(|wrong| now.is_none_or(|now| now.at < wrong.at)) {
+            return Some(Kernel { name: part.to_string(), at: wrong.at, time_s: None, usual: None });
+        }
+        let now = now?;
         // What was told of an earlier time is not of this one: it may have been other work.
         let beside = |metric| newest(metric, part).filter(|seen| seen.at == now.at).map(|seen| seen.value);
         let usual = beside(KERNEL_BASELINE);
         let usual = usual.map(|usual| (usual, KernelChange::of(now.value, usual, beside(KERNEL_NOISE))));
-        Some(Kernel { name: part.to_string(), now, usual })
+        Some(Kernel { name: part.to_string(), at: now.at, time_s: Some(now.value), usual })
     });
     let mut kernels: Vec<Kernel> = timed.collect();
     kernels.sort_by(|one, other| {
         let is_slower = |kernel: &Kernel| kernel.change() == Some(KernelChange::Slower);
         let ratio = |kernel: &Kernel| kernel.ratio().unwrap_or(0.0);
-        let by_change = is_slower(other).cmp(&is_slower(one));
+        let by_result = other.is_wrong().cmp(&one.is_wrong());
+        let by_change = by_result.then_with(|| is_slower(other).cmp(&is_slower(one)));
         by_change.then_with(|| ratio(other).total_cmp(&ratio(one))).then_with(|| one.name.cmp(&other.name))
     });
     kernels
@@ -83,7 +106,8 @@ pub(super) fn of(snapshot: &Snapshot, subject: &Subject) -> Vec<Kernel> {
 /// The machines on whose processors kernels were timed, for want of a GPU.
 pub(super) fn machines(snapshot: &Snapshot) -> Vec<&Subject> {
     let timed = |subject: &&Subject| {
-        subject.kind() == Kind::Host && parts_of(snapshot, subject, KERNEL_TIME).next().is_some()
+        let ran = |metric| parts_of(snapshot, subject, metric).next().is_some();
+        subject.kind() == Kind::Host && (ran(KERNEL_TIME) || ran(KERNEL_WRONG))
     };
     snapshot.history.subjects().filter(timed).collect()
 }
@@ -95,7 +119,10 @@ pub(super) fn summary(kernels: &[Kernel], snapshot: &Snapshot) -> Option<String>
         let count = kernels.iter().filter(|kernel| kernel.change() == Some(*change)).count();
         (count > 0).then(|| format!("{count} {words}"))
     });
-    let all = match counted.collect::<Vec<_>>().join(", ") {
+    let wrong = kernels.iter().filter(|kernel| kernel.is_wrong()).count();
+    let wrong = (wrong > 0).then(|| format!("{wrong} with a wrong result"));
+    let all: Vec<String> = wrong.into_iter().chain(counted).collect();
+    let all = match all.join(", ") {
         nothing if nothing.is_empty() => {
             format!("{} timed, nothing saved to hold them against", kernels.len())
         }
@@ -149,7 +176,7 @@ mod tests {
         let kernels = of(&snapshot, &subject("gpu/host-a:0"));
         let told = summary(&kernels, &snapshot).unwrap();
         assert!(told.starts_with(expected), "{told}");
-        assert!(kernels.iter().all(|kernel| !kernel.is_slow()), "none is worth a colour");
+        assert!(kernels.iter().all(|kernel| !kernel.is_bad()), "none is worth a colour");
         let (palette, keys) = (Palette::mono(Glyphs::Unicode), keys());
         let mut panel = (ROW.make)();
         panel.open(&subject("gpu/host-a:0"));
@@ -170,6 +197,35 @@ mod tests {
         };
         assert!(words("launch").contains("nothing saved to hold it against"), "{}", words("launch"));
         assert!(words("gemm").contains("(noise unknown)"), "{}", words("gemm"));
+    }
+
+    #[test]
+    fn a_wrong_result_comes_first_and_its_earlier_time_is_not_told_for_it() {
+        let mut world = World::new();
+        let about = subject("gpu/host-a:0");
+        for (second, wrong) in [0.0, 1.0, 0.0].into_iter().enumerate() {
+            world.run(1);
+            let mut reading = Reading::new(subject("probe/canary"), world.now());
+            reading.part(&about, KERNEL_TIME, "copy", Value::Gauge(2e-3));
+            reading.part(&about, KERNEL_WRONG, "gemm", Value::Gauge(wrong));
+            if wrong < 0.5 {
+                reading.part(&about, KERNEL_TIME, "gemm", Value::Gauge(1e-3));
+            }
+            world.take(&Input::Reading(reading));
+            world.run(1);
+            let snapshot = world.snapshot();
+            let kernels = of(&snapshot, &about);
+            let said = summary(&kernels, &snapshot).unwrap();
+            let bad: Vec<&str> =
+                kernels.iter().filter(|kernel| kernel.is_bad()).map(|kernel| kernel.name.as_str()).collect();
+            if second == 1 {
+                assert!(said.starts_with("1 with a wrong result; gemm gave a wrong result"), "{said}");
+                assert_eq!(bad, ["gemm"]);
+            } else {
+                assert!(said.starts_with("2 timed, nothing saved"), "{said}");
+                assert!(bad.is_empty());
+            }
+        }
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn timed(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
         return vec![unseen("kernels", "how long kernels take: our own benchmark was not run")];
     }
     let timed = |kernel: &Kernel| {
-        let role = if kernel.is_slow() { ColorRole::Suspect } else { ColorRole::Text };
+        let role = if kernel.is_bad() { ColorRole::Suspect } else { ColorRole::Text };
         Told::new(Weight::Context, "kernel", format!("{} {}", kernel.name, kernel.words(snapshot)))
             .text_colored(role)
     };

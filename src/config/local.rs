@@ -3,13 +3,13 @@
 use std::net::{IpAddr, UdpSocket};
 use std::path::PathBuf;
 
+use headwater_engine::loopback::leads_back;
 use headwater_engine::settings::Teller;
 
 use super::file::LocalTable;
 use super::place::Document;
 use super::resolve::is_plain_name;
 use crate::sources::host::{HostSpec, name_of_this_machine};
-use crate::sources::loopback::leads_back;
 use crate::sources::nvml::{LISTS_EVERY, NvmlSpec};
 
 /// What is looked at on the machine that Headwater runs on.

@@ -10,12 +10,13 @@ mod order;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use crate::loopback::leads_back;
 use crate::reading::{Call, Origin};
 use crate::settings::Settings;
 use crate::subject::{Kind, Subject};
-use crate::world::World;
+use crate::world::{World, machine_at};
 
-use known::{Calls, add_usual, keep_the_best, take};
+use known::{Calls, Homes, add_usual, keep_the_best, take};
 use names::Names;
 pub use names::named;
 
@@ -46,6 +47,18 @@ pub struct Edge {
     pub measured: Vec<Subject>,
 }
 
+/// On which machines services run, by the addresses of their instances; one that leads back may be the end of a tunnel.
+fn homes(world: &World) -> Homes {
+    let mut homes = Homes::new();
+    for instance in world.places().filter(|place| place.kind() == Kind::Service) {
+        let machine = instance.address().and_then(machine_at).filter(|machine| !leads_back(machine.name()));
+        if let Some(machine) = machine {
+            homes.entry(machine).or_default().insert(instance.name().to_owned());
+        }
+    }
+    homes
+}
+
 /// Kinds of subjects that are no component of a graph: ways between components, and what only tells of others.
 const OUTSIDE: &[Kind] =
     &[Kind::Edge, Kind::Change, Kind::Graph, Kind::Discovery, Kind::Probe, Kind::Log, Kind::Observer];
@@ -59,7 +72,7 @@ impl Graph {
 
     /// The graph of the declared components, of the configuration's imports and of the components that were seen.
     pub fn new(settings: &Settings, seen: &BTreeSet<Subject>) -> Self {
-        Self::build(settings, seen, (&[], &[]), |_| true, || Names::new(settings, seen, []))
+        Self::build(settings, seen, (&[], &[], &Homes::new()), |_| true, || Names::new(settings, seen, []))
     }
 
     /// The graph of everything that is known.
@@ -69,13 +82,13 @@ impl Graph {
             world.components().into_iter().filter(|one| !world.tells_only_of_others(one)).collect();
         let is_inside = |one: &Subject| !world.tells_only_of_others(one);
         let names = || Names::new(settings, &seen, world.places());
-        Self::build(settings, &seen, (&calls, &world.machines()), is_inside, names)
+        Self::build(settings, &seen, (&calls, &world.machines(), &homes(world)), is_inside, names)
     }
 
     fn build<'a>(
         settings: &'a Settings,
         seen: &'a BTreeSet<Subject>,
-        (polled, machines): (&[&'a Call], &[(Subject, Subject)]),
+        (polled, machines, homes): (&[&'a Call], &[(Subject, Subject)], &Homes),
         is_component: impl Fn(&Subject) -> bool,
         names: impl FnOnce() -> Names<'a>,
     ) -> Self {
@@ -112,7 +125,7 @@ impl Graph {
             }
         }
         keep_the_best(&mut calls);
-        add_usual(&mut calls);
+        add_usual(&mut calls, homes);
         // A GPU works by the machine in which it sits, whatever else is declared of it.
         for (gpu, machine) in machines {
             let (gpu, machine) = (names.canonical(gpu), names.canonical(machine));

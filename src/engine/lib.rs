@@ -20,6 +20,7 @@ pub mod histogram;
 pub mod kernel_change;
 pub mod launches;
 pub mod library;
+pub mod loopback;
 pub mod measured;
 pub mod metric;
 pub mod peers;

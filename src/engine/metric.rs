@@ -176,8 +176,17 @@ pub const TOLD_OF_THE_WHOLE: &[Metric] = &[REQUESTS, ERRORS, ABORTED, REQUEST_DU
 pub const OF_THE_PROCESS: &[Metric] = &[PROCESS_START, PROCESS_CPU, PROCESS_MEMORY, EXPORTER_FAILURES];
 
 /// Metrics that probes tell, and mostly only they.
-pub const PROBED: &[Metric] =
-    &[PROBE_TIME, PROBE_OK, PROBE_STATUS, PROBE_TTFT, KERNEL_TIME, KERNEL_BASELINE, KERNEL_NOISE, GPU_LAUNCH];
+pub const PROBED: &[Metric] = &[
+    PROBE_TIME,
+    PROBE_OK,
+    PROBE_STATUS,
+    PROBE_TTFT,
+    KERNEL_TIME,
+    KERNEL_BASELINE,
+    KERNEL_NOISE,
+    KERNEL_WRONG,
+    GPU_LAUNCH,
+];
 
 #[cfg(test)]
 mod tests {

@@ -71,6 +71,7 @@ mod surge;
 mod timeout_mismatch;
 mod topology_split;
 mod watches;
+mod wrong_results;
 
 use crate::metric::Unit;
 use crate::quantity;
@@ -112,6 +113,7 @@ pub static RULES: &[&Rule] = &[
     &replication_broken::RULE,
     &pool_starved::RULE,
     &gpu_error::RULE,
+    &wrong_results::RULE,
     &gpu_silent::RULE,
     &gpu_memory_leak::RULE,
     &gpu_memory_full::RULE,

@@ -33,6 +33,7 @@ pub(crate) use heard::{FIRST_FEW, FIRST_LOOKS};
 pub(crate) use history::Histories;
 pub(crate) use keyspace::Keyspace;
 pub(crate) use machine::is_slice;
+pub(crate) use machine::machine_at;
 pub use machine::machine_of;
 pub use slow_log::SlowLogs;
 pub(crate) use slow_log::keys_of;

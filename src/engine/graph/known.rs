@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reading::Origin;
 use crate::subject::{Kind, Subject};
+use crate::world::machine_of;
 
 /// Which kinds a component calls when nothing was declared for it.
 const USUAL_CALLS: &[(Kind, &[Kind])] = &[
@@ -26,6 +27,9 @@ const INSIDE: &[Kind] = &[Kind::Queue, Kind::Gpu];
 
 /// How a call is known, and the edges that have numbers about it.
 type Known = (Origin, Vec<Subject>);
+
+/// The services, by name, that have instances on each machine whose address is known.
+pub(super) type Homes = BTreeMap<Subject, BTreeSet<String>>;
 
 /// What each caller calls.
 pub(super) type Calls = BTreeMap<Subject, BTreeMap<Subject, Known>>;
@@ -54,7 +58,7 @@ pub(super) fn keep_the_best(calls: &mut Calls) {
 }
 
 /// Supposes what is usual where nothing tells of a caller.
-pub(super) fn add_usual(calls: &mut Calls) {
+pub(super) fn add_usual(calls: &mut Calls, homes: &Homes) {
     // A kind is read from the name each time it is asked for: once is enough.
     let components: Vec<(Kind, Subject)> = calls.keys().map(|one| (one.kind(), one.clone())).collect();
     let called: BTreeSet<Subject> = calls.values().flat_map(BTreeMap::keys).cloned().collect();
@@ -70,7 +74,7 @@ pub(super) fn add_usual(calls: &mut Calls) {
             continue;
         }
         let nothing_is_known = callees.is_empty();
-        for callee in usual_callees(caller, &components) {
+        for callee in usual_callees(caller, &components, homes) {
             let is_its_own = INSIDE.contains(&callee.kind()) && callee.name() == caller.name();
             // Whoever sees a caller would see its calls, but for those to what it does not see at all.
             let is_free = !seen.contains(caller) || !called.contains(&callee);
@@ -83,8 +87,9 @@ pub(super) fn add_usual(calls: &mut Calls) {
 
 /// The components of the usual kinds below `caller`; a client with no gateway calls the services themselves.
 /// A queue or a GPU pool belongs to the service of its own name where there is one. What bears the name of a host is
-/// supposed below a caller that is the only one of its kind: nothing tells which of several runs there.
-fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subject> {
+/// supposed below a caller that is the only one of its kind: nothing tells which of several runs there. A GPU in a machine on
+/// which services are known to run is of those, and of no other.
+fn usual_callees(caller: &Subject, components: &[(Kind, Subject)], homes: &Homes) -> Vec<Subject> {
     let of_kind =
         |kind: Kind| components.iter().filter(move |(of, _)| *of == kind).map(|(_, one)| one.clone());
     let kinds =
@@ -94,7 +99,16 @@ fn usual_callees(caller: &Subject, components: &[(Kind, Subject)]) -> Vec<Subjec
         callees.extend(of_kind(Kind::Service));
     }
     let is_alone = of_kind(caller.kind()).nth(1).is_none();
-    callees.retain(|callee| is_alone || !names_a_host(callee));
+    let is_at_home = |callee: &Subject| Some(homes.get(&machine_of(callee)?)?.contains(caller.name()));
+    let with_gpus: BTreeSet<Subject> = callees.iter().filter_map(machine_of).collect();
+    let mut own = homes.iter().filter(|(_, services)| services.contains(caller.name())).peekable();
+    // Where GPUs are known in all machines that it runs on, those in other machines are somebody else's.
+    let has_all = own.peek().is_some() && own.all(|(machine, _)| with_gpus.contains(machine));
+    let is_supposed = is_alone && !has_all;
+    callees.retain(|callee| match callee.kind() {
+        Kind::Gpu => is_at_home(callee).unwrap_or(is_supposed || !names_a_host(callee)),
+        _ => is_alone || !names_a_host(callee),
+    });
     let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());
     let is_of_another = |name: &str| of_kind(Kind::Service).any(|service| service.name() == name);
     callees.retain(|callee| {

@@ -176,6 +176,45 @@ fn an_address_means_the_node_that_has_it() {
 }
 
 #[test]
+fn a_gpu_works_for_those_who_run_in_its_machine() {
+    let graph = |services: &[&str], gpus: &[&str]| {
+        let mut world = World::default();
+        for name in services {
+            let mut reading = Reading::new(subject(name), Moment(1_000));
+            let service = reading.source.clone();
+            let queue = service.component_of().as_str().replace("service/", "queue/");
+            reading.sample(&service, crate::metric::IN_FLIGHT, Value::Gauge(1.0));
+            reading.sample(&subject(&queue), crate::metric::QUEUE_WAITING, Value::Gauge(1.0));
+            world.take(&reading);
+        }
+        for name in gpus {
+            let mut reading = Reading::new(subject("service/dcgm-exporter@10.0.9.9:9400"), Moment(1_000));
+            reading.sample(&subject(name), crate::metric::GPU_UTILIZATION, Value::Gauge(0.5));
+            world.take(&reading);
+        }
+        let graph = Graph::of(&Settings::default(), &world);
+        let above = |gpu: &&str| {
+            let gpu = subject(gpu);
+            let callers = graph.callers(&gpu).map(|caller| caller.name().to_owned());
+            callers.collect::<Vec<_>>().join(" ")
+        };
+        gpus.iter().map(|gpu| above(&gpu)).collect::<Vec<String>>()
+    };
+    // Those of other machines are nobody's, once all of its own are known.
+    let two = ["service/a@10.0.0.1:8000", "service/a@10.0.0.2:8000"];
+    let gpus = ["gpu/10.0.0.1:0", "gpu/10.0.0.2:0", "gpu/10.0.0.3:0"];
+    assert_eq!(graph(&two, &gpus), ["a", "a", ""]);
+    // A machine of its own may bear another name, and a loopback address is no machine's.
+    assert_eq!(graph(&two, &["gpu/10.0.0.1:0", "gpu/node-b:0"]), ["a", "a"]);
+    let tunnels = ["service/a@127.0.0.1:8000", "service/a@localhost:8001"];
+    assert_eq!(graph(&tunnels, &["gpu/127.0.0.1:0", "gpu/node-b:0"]), ["a", "a"]);
+    // Of several services each has those of its own machines, and two that share one share its GPUs.
+    let others = ["service/a@10.0.0.1:8000", "service/b@10.0.0.2:8000", "service/c@10.0.0.2:8001"];
+    assert_eq!(graph(&others, &gpus), ["a", "b c", ""]);
+    assert_eq!(graph(&others, &["gpu/node-a:0"]), [""], "nothing tells whose it is");
+}
+
+#[test]
 fn numbers_about_a_way_make_it_known() {
     let graph = of(
         vec![declared("service/ranker", &["redis/features"])],

@@ -224,6 +224,7 @@ metrics! {
     GPU_LAUNCH "gpu.launch.latency" Gauge Seconds High "time from asking for a kernel to its start (part = canary where our own benchmark measured it)"
     KERNEL_TIME "gpu.kernel.time" Gauge Seconds High "median time of one kernel of our benchmark (part = kernel)"
     KERNEL_BASELINE "gpu.kernel.baseline" Gauge Seconds Neither "saved median of that kernel on this model and driver (part = kernel)"
+    KERNEL_WRONG "gpu.kernel.wrong" Gauge Ratio High "1 where the result of that kernel of our benchmark was wrong when it was checked, 0 where it was right (part = kernel)"
     KERNEL_NOISE "gpu.kernel.noise" Gauge Seconds Neither "how far that median and the saved one may be off, both together (part = kernel)"
 
     // A machine or a container.

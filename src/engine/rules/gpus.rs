@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::gpu_memory::Growth;
 use crate::gpu_requests::{self, gpus_below, served};
 use crate::metric::{GPU_PROCESS_MEMORY, GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
+use crate::report::Confidence;
 use crate::scene::{OnMachines, Scene};
 use crate::store::{Points, Seen};
 use crate::subject::{Kind, Subject};
@@ -13,6 +14,7 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::machine_of;
 
+use super::Breach;
 use super::rising::{LATELY, Rise, rise};
 
 /// Utilisation below which a GPU has so little to do that its clocks and links rest.
@@ -20,6 +22,12 @@ pub(super) const RESTING: f64 = 0.1;
 
 /// The span over which what comes and goes from second to second is averaged.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(10);
+
+/// The span before something happens to it over which a GPU has no work if nobody uses it.
+const BEFORE: Duration = Duration::from_secs(60);
+
+/// Utilisation below which nothing ran: a tool that only looks counts for as much.
+const IDLE: f64 = 0.01;
 
 /// The name by which every log counts lines that tell of device memory that ran out.
 const MEMORY_FULL_LINES: &str = "gpu_memory_full";
@@ -53,6 +61,25 @@ pub(super) fn at(part: &Subject) -> String {
 /// How busy a GPU was over the last ten seconds.
 pub(super) fn busy(scene: &Scene<'_>, part: &Subject) -> Option<Seen> {
     scene.mean_over(part, GPU_UTILIZATION, None, BRIEFLY)
+}
+
+/// The same breach, worth little where the GPU had nothing to do when it began: then no caller waits for it. What is idle only
+/// since is no witness, because what happened ends its work.
+pub(super) fn unless_idle(scene: &Scene<'_>, gpu: &Subject, mut breach: Breach) -> Breach {
+    let Some(began) = breach.dated else { return breach };
+    let before = |part| {
+        let busy = scene.store.points(part, GPU_UTILIZATION, None)?.trace();
+        let minute = busy.backwards(began).take_while(|(at, ..)| *at >= began - BEFORE);
+        minute.map(|(_, _, most)| most).reduce(f64::max)
+    };
+    let parts = parts(scene, gpu);
+    let most: Option<Vec<f64>> = parts.iter().map(|part| before(part)).collect();
+    let was_idle = most.is_some_and(|most| !most.is_empty() && most.iter().all(|most| *most < IDLE));
+    if was_idle && breach.at_most > Confidence::Low {
+        breach.sentence.push_str("; it had nothing to do in the minute before, so nobody waits for it");
+        return breach.at_most(Confidence::Low);
+    }
+    breach
 }
 
 /// Requests a second of all services on a GPU, over a span.

@@ -27,7 +27,11 @@ pub fn machine_of(gpu: &Subject) -> Option<Subject> {
     if gpu.kind() != Kind::Gpu {
         return None;
     }
-    let place = gpu.address().unwrap_or(gpu.name());
+    machine_at(gpu.address().unwrap_or(gpu.name()))
+}
+
+/// The machine of `HOST:PORT` or of a GPU's `HOST:INDEX`.
+pub(crate) fn machine_at(place: &str) -> Option<Subject> {
     let (host, _) = place.rsplit_once(':').filter(|(host, _)| !host.is_empty())?;
     Some(Subject::component(Kind::Host, host))
 }

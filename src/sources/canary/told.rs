@@ -1,6 +1,6 @@
 //! What a run of the benchmark tells: times as samples, what keeps it from them, and all of it in one line.
 
-use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, Unit};
+use headwater_engine::metric::{GPU_LAUNCH, KERNEL_BASELINE, KERNEL_NOISE, KERNEL_TIME, KERNEL_WRONG, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::reading::{Fault, FaultKind, Reading, Value};
 use headwater_engine::{Kind, RemoteText, Subject};
@@ -50,13 +50,15 @@ pub(super) fn told(report: &BenchReport, host: &str, reading: &mut Reading, unti
     let named = |name: &str| if is_cpu { format!("cpu {name}") } else { name.to_owned() };
     let mut words = vec![];
     for kernel in &report.kernels {
+        let part = named(&kernel.name);
+        // The first result of each is checked, also of one that has too little time for a median.
+        reading.part(&about, KERNEL_WRONG, &part, Value::Gauge(f64::from(u8::from(kernel.wrong.is_some()))));
         if let Some(why) = &kernel.wrong {
             let message = format!("{about} computes wrongly: {}: {why}", kernel.name);
             reading.faults.push(Fault { kind: FaultKind::Malformed, message: RemoteText::new(&message) });
             words.push(format!("{} is WRONG", kernel.name));
             continue;
         }
-        let part = named(&kernel.name);
         if !kernel.has_median() {
             words.push(format!("{part} unknown"));
             untimed.hurried.push(format!("{part} of {about} had {}", kernel.batches));
@@ -179,6 +181,7 @@ mod tests {
         let rows = reading
             .samples
             .iter()
+            .filter(|sample| sample.metric != MetricName::Known(KERNEL_WRONG))
             .map(|sample| (sample.subject.to_string(), name(&sample.metric), part(&sample.part)))
             .collect();
         (rows, reading, said, untimed)
@@ -198,6 +201,12 @@ mod tests {
             expected.map(|(subject, metric, part)| (subject.to_owned(), metric.to_owned(), part.to_owned()));
         assert_eq!(rows, expected);
         assert_eq!(reading.faults[0].message.as_str(), "gpu/box:3 computes wrongly: gemm: 3 instead of 4");
+        let checked =
+            reading.samples.iter().filter(|sample| sample.metric == MetricName::Known(KERNEL_WRONG));
+        let checked: Vec<(&str, &Value)> =
+            checked.map(|sample| (sample.part.as_ref().unwrap().as_str(), &sample.value)).collect();
+        let (right, wrong) = (&Value::Gauge(0.0), &Value::Gauge(1.0));
+        assert_eq!(checked, [("launch", right), ("gemm", wrong), ("triad", right), ("gather", right)]);
         assert_eq!(said, "gpu/box:3: launch 48 µs (40x, slower), gemm is WRONG, triad 2 ms, gather unknown");
         assert_eq!(untimed.hurried, ["gather of gpu/box:3 had 2"]);
 

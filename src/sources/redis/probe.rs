@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_engine::loopback::leads_back;
 use headwater_engine::reading::FaultKind;
 use headwater_engine::{RemoteText, Subject};
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use super::info::Info;
 use super::reply::text;
 use super::spec::RedisSpec;
 use super::trouble::Trouble;
-use crate::sources::loopback::leads_back;
 
 /// How long one node may take to answer one question.
 const PATIENCE: Duration = Duration::from_secs(5);

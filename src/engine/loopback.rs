@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 /// Whether a host is this machine by the way back to itself: `localhost`, a loopback address, or the address that stands
 /// for all of a machine's own, in either version of IP. It is near, but may be the end of a tunnel to another machine.
-pub(crate) fn leads_back(host: &str) -> bool {
+pub fn leads_back(host: &str) -> bool {
     let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
         Ok(address) => address.is_loopback() || address.is_unspecified(),
