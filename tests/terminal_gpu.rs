@@ -139,6 +139,20 @@ fn a_benchmark_that_crashes() {
 }
 
 #[test]
+fn a_device_that_computes_wrongly() {
+    let desk = Desk::with_cuda("wrong headwater_triad\n");
+    says(
+        &desk,
+        CANARY,
+        &[
+            "suspect gpu/host-a:0: it computes wrongly: our own kernel triad gave a wrong result (1 of 1 lately,",
+            "! probe/canary: gpu/host-a:0 computes wrongly: triad: value 0 is 1003 instead of 3",
+            "kernels: 1 with a wrong result; triad gave a wrong result",
+        ],
+    );
+}
+
+#[test]
 fn a_gpu_without_memory_for_a_context() {
     let desk = Desk::with_cuda("fail cuDevicePrimaryCtxRetain 2\n");
     says(&desk, CANARY, &["! probe/canary: no context can be made on the GPU: CUDA_ERROR_OUT_OF_MEMORY"]);

@@ -198,7 +198,7 @@ fn a_gpu_works_for_those_who_run_in_its_machine() {
             let callers = graph.callers(&gpu).map(|caller| caller.name().to_owned());
             callers.collect::<Vec<_>>().join(" ")
         };
-        gpus.iter().map(|gpu| above(&gpu)).collect::<Vec<String>>()
+        gpus.iter().map(above).collect::<Vec<String>>()
     };
     // Those of other machines are nobody's, once all of its own are known.
     let two = ["service/a@10.0.0.1:8000", "service/a@10.0.0.2:8000"];

@@ -105,9 +105,8 @@ fn judge(scene: &Scene<'_>, device: &Subject, limits: &Limits<'_>) -> Judgement 
     let on = if worst.part == device { String::new() } else { format!(" on {}", worst.part) };
     let others = match wrong.len() - 1 {
         0 => String::new(),
-        more => format!(" (and {more} more)"),
+        more => format!(", and so did {more} more"),
     };
-    let times = format!("{} of {} lately", worst.wrong, counted(worst.checks, "result"));
     let seen = Seen { value: worst.wrong as f64 / worst.checks as f64, at };
     let number = named_evidence(
         format!("{}[{}]", KERNEL_WRONG.name(), worst.kernel),
@@ -118,9 +117,11 @@ fn judge(scene: &Scene<'_>, device: &Subject, limits: &Limits<'_>) -> Judgement 
     );
     Breach::new(
         format!(
-            "it computes wrongly{on}: {times} of our own kernel {}{others} differed from what the CPU computes, the last at {}; \
-             answers may be wrong",
+            "it computes wrongly{on}: our own kernel {} gave a wrong result ({} of {} lately, the last at {}){others}; answers may \
+             be wrong",
             worst.kernel,
+            worst.wrong,
+            worst.checks,
             at.clock()
         ),
         format!("{} computes wrongly", device.name()),
@@ -129,8 +130,7 @@ fn judge(scene: &Scene<'_>, device: &Subject, limits: &Limits<'_>) -> Judgement 
     )
     .begun(worst.began)
     .once_over(format!(
-        "{} of our own kernel {} differed from what the CPU computes at {}; none did since",
-        counted(worst.wrong, "result"),
+        "our own kernel {} gave a wrong result at {}, and none since",
         worst.kernel,
         at.clock()
     ))
