@@ -58,19 +58,14 @@ fn among<'a>(folders: impl Iterator<Item = &'a Path>, own: Option<PathBuf>) -> O
 /// there: no link is followed, nothing is waited for, and what is no plain file of one name is an error.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let carefully = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let options = |is_written: bool| {
+    let options = |is_made: bool| {
         let mut options = OpenOptions::new();
-        options.read(true).write(is_written).custom_flags(carefully).mode(0o666);
+        options.read(true).write(is_made).custom_flags(carefully).mode(0o666);
         options
     };
     for _ in 0..TRIES {
-        // Without the wish to make it: systems refuse that for another user's file in such a folder.
-        let found = match options(true).open(path) {
-            // A lock needs no right to write.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => options(false).open(path),
-            found => found,
-        };
-        let file = match found {
+        // Without the wish to make it: systems refuse that for another user's file in such a folder. A lock needs no right to write.
+        let file = match options(false).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 match options(true).create_new(true).open(path) {
                     Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
