@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
           replaced count like the errors that go with them. Errors on its NVLinks beyond a few a second are a suspicion, and worth the \
           middle where links had to be trained anew. A number that stood there from the first look on may be of any day, \
           because exporters keep the last one: it is a suspicion, and so is a row that could not be replaced when anybody first looked, \
-          which stays so until the GPU is. A GPU that had nothing to do in the minute before is worth little, because nobody waits for it. \
+          which stays so until the GPU is. A GPU that had nothing to do in the minute before while others of its services had is worth little, because nobody waits for it. \
           Where nothing tells of XIDs, no GPU is cleared of them.",
     next: "do what the catalogue says of this code; read 'journalctl -k | grep -i xid' for the one that came first",
     watches: Watches::Components(&[Kind::Gpu]),

@@ -27,7 +27,7 @@ pub(super) static RULE: Rule = Rule {
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
-          most. One that had nothing to do in the minute before it was lost is worth little, because nobody waits for it. \
+          most. One that had nothing to do in the minute before it was lost while others of its services had is worth little, because nobody waits for it. \
           Two tools that say different things of it are unknown. That it answers clears nobody.",
     next: "run 'timeout 10 nvidia-smi -L' on the machine and read 'journalctl -k | grep -i xid'; take the machine out of service: only a \
            reset or a restart brings a lost GPU back",

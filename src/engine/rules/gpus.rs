@@ -63,23 +63,34 @@ pub(super) fn busy(scene: &Scene<'_>, part: &Subject) -> Option<Seen> {
     scene.mean_over(part, GPU_UTILIZATION, None, BRIEFLY)
 }
 
-/// The same breach, worth little where the GPU had nothing to do when it began: then no caller waits for it. What is idle only
-/// since is no witness, because what happened ends its work.
+/// The same breach, worth little where the GPU had nothing to do when it began while another did the work of its services: then
+/// no caller waits for it. What is idle only since is no witness, because what happened ends its work; and the only one of a
+/// service may break at the first request of a quiet night.
 pub(super) fn unless_idle(scene: &Scene<'_>, gpu: &Subject, mut breach: Breach) -> Breach {
-    let Some(began) = breach.dated else { return breach };
-    let before = |part| {
-        let busy = scene.store.points(part, GPU_UTILIZATION, None)?.trace();
-        let minute = busy.backwards(began).take_while(|(at, ..)| *at >= began - BEFORE);
-        minute.map(|(_, _, most)| most).reduce(f64::max)
-    };
-    let parts = parts(scene, gpu);
-    let most: Option<Vec<f64>> = parts.iter().map(|part| before(part)).collect();
-    let was_idle = most.is_some_and(|most| !most.is_empty() && most.iter().all(|most| *most < IDLE));
-    if was_idle && breach.at_most > Confidence::Low {
-        breach.sentence.push_str("; it had nothing to do in the minute before, so nobody waits for it");
+    let Some(began) = breach.dated.filter(|_| breach.at_most > Confidence::Low) else { return breach };
+    if most_busy(scene, gpu, began).is_none_or(|busy| busy >= IDLE) {
+        return breach;
+    }
+    let below = served(scene.graph, gpu).flat_map(|service| scene.graph.below(&service).into_keys());
+    let mut others = below.filter(|other| other.kind() == Kind::Gpu && other != gpu);
+    if others.any(|other| most_busy(scene, &other, began).is_some_and(|busy| busy >= RESTING)) {
+        breach
+            .sentence
+            .push_str("; it had nothing to do in the minute before and others had, so nobody waits for it");
         return breach.at_most(Confidence::Low);
     }
     breach
+}
+
+/// The most that any part of a GPU was in use in the minute before; `None` where that is not known of each.
+fn most_busy(scene: &Scene<'_>, gpu: &Subject, until: Moment) -> Option<f64> {
+    let of = |part: &Subject| {
+        let busy = scene.store.points(part, GPU_UTILIZATION, None)?.trace();
+        let minute = busy.backwards(until).take_while(|(at, ..)| *at >= until - BEFORE);
+        minute.map(|(_, _, most)| most).reduce(f64::max)
+    };
+    let each: Option<Vec<f64>> = parts(scene, gpu).into_iter().map(of).collect();
+    each?.into_iter().reduce(f64::max)
 }
 
 /// Requests a second of all services on a GPU, over a span.
