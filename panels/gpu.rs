@@ -193,12 +193,15 @@ fn draw_blind(
     let fits = |kept: &usize| height_of(&blind[..*kept], view, width) + u16::from(*kept < count) <= room;
     // Each takes a row at least: of a fleet in trouble not all are measured.
     let kept = (1..=count.min(usize::from(room))).rev().find(fits).unwrap_or(1);
-    if kept < count {
-        let more = format!("! and {} more: the panel of sources tells all", count - kept);
-        blind.splice(kept.., [(more, ColorRole::Suspect)]);
-    }
-    let rows = height_of(&blind, view, width).min(room);
+    let words = |left: usize| format!("! and {left} more: the panel of sources tells all");
+    let left = count.checked_sub(kept).filter(|left| *left > 0);
+    let more: Vec<_> = left.map(|left| (words(left), ColorRole::Suspect)).into_iter().collect();
+    blind.truncate(kept);
+    // One that is longer than the room is cut, and not how many there are besides.
+    let counted = height_of(&more, view, width);
+    let rows = height_of(&blind, view, width).min(room.saturating_sub(counted).max(1));
     draw_sentences(&blind, view, cut(rest, rows), buffer);
+    draw_sentences(&more, view, cut(rest, counted), buffer);
 }
 
 /// Draws how one GPU went on.

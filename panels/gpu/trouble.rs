@@ -247,5 +247,13 @@ mod tests {
         let screen = told_with_faults(&faults, 12);
         assert!(screen.contains("this GPU is lost") && screen.contains(long), "{screen}");
         assert!(screen.contains("! and 2 more: the panel of sources tells all"), "{screen}");
+        // Where the first alone is longer than the room, it is cut, and not how many there are besides.
+        let endless = format!("{long}; {long}; {long}; {long}; {long}");
+        let two = [
+            ("gpu/host-a:0", FaultKind::Denied, endless.as_str()),
+            ("gpu/host-a:3", FaultKind::Malformed, "'nvmlX' failed: unknown"),
+        ];
+        let screen = told_with_faults(&two, 9);
+        assert!(screen.contains("! and 1 more: the panel of sources tells all"), "{screen}");
     }
 }

@@ -1,9 +1,11 @@
 //! What was found of the keys of shards, with when, and the words for it.
 
+use std::time::Duration;
+
 use headwater_engine::metric::{Metric, REDIS_OUR_COMMANDS, REDIS_OUR_HITS, Unit};
 use headwater_engine::quantity::{counted, show};
 use headwater_engine::reading::{HotSearch, Scan, ScanState};
-use headwater_engine::{Moment, Snapshot};
+use headwater_engine::{Moment, Snapshot, Subject};
 
 use super::pane::{Looked, Sentences};
 use crate::action::Action;
@@ -141,21 +143,24 @@ fn at_most(mut told: Sentences, what: &str) -> Sentences {
     told
 }
 
-/// What Headwater itself asks the nodes that are looked at, so that nobody takes it for their callers' doing.
+/// What Headwater itself asks the node that it asks most of those that are looked at, over a minute as all that is said of its
+/// cost, so that nobody takes it for their callers' doing.
 pub(super) fn own_words(looked: &Looked<'_>) -> Option<(String, ColorRole)> {
     let snapshot = looked.snapshot();
-    let sum = |metric: Metric| match looked.of {
-        Some(shard) => snapshot.total(shard, metric),
-        None => {
-            let totals =
-                snapshot.topologies.iter().filter_map(|topology| snapshot.total(&topology.cluster, metric));
-            totals.reduce(|sum, more| sum + more)
-        }
+    let clusters = snapshot.topologies.iter().map(|topology| &topology.cluster);
+    let roots: Vec<&Subject> = looked.of.map_or_else(|| clusters.collect(), |shard| vec![shard]);
+    let most = |metric: Metric| {
+        let nodes = roots.iter().flat_map(|root| snapshot.history.parts(root));
+        let means = nodes.filter_map(|node| {
+            let told = snapshot.history.trace(node, metric, None)?;
+            Some(told.mean_until(snapshot.at, Duration::from_secs(60))?.value)
+        });
+        means.reduce(f64::max)
     };
-    let commands = sum(REDIS_OUR_COMMANDS)?;
-    let hits = sum(REDIS_OUR_HITS).map(|hits| format!(" and {} look-ups", show(hits, Unit::PerSecond)));
+    let commands = most(REDIS_OUR_COMMANDS)?;
+    let hits = most(REDIS_OUR_HITS).map(|hits| format!(" and {} look-ups", show(hits, Unit::PerSecond)));
     let text = format!(
-        "our own, not your callers': {} commands{}",
+        "our own, not your callers': {} commands{} on a node at most, over a minute",
         show(commands, Unit::PerSecond),
         hits.unwrap_or_default()
     );
