@@ -3,7 +3,7 @@
 mod place;
 
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -62,31 +62,24 @@ pub(super) fn wait(name: &str, deadline: Duration) -> Result<Held, Taken> {
         };
         match file.try_lock() {
             Ok(()) if place::is_current(&file, &path) => {
-                return Ok(Held { file: Some(signed(file)), unseen: place.unseen.map(str::to_owned) });
+                return Ok(Held { file: Some(file), unseen: place.unseen.map(str::to_owned) });
             }
             // Another took its place in the meantime.
             Ok(()) if begun.elapsed() < patience => std::thread::sleep(LOOKS_EVERY),
             Ok(()) => return without(&std::io::Error::other("others replace it all the time")),
             Err(TryLockError::WouldBlock) if begun.elapsed() < patience => std::thread::sleep(LOOKS_EVERY),
-            Err(TryLockError::WouldBlock) => return Err(of_another(file, Path::new("/proc"))),
+            Err(TryLockError::WouldBlock) => return Err(of_another(&file, Path::new("/proc"))),
             // A file system without locks.
             Err(TryLockError::Error(error)) => return without(&error),
         }
     }
 }
 
-/// Writes this process into the file, for others to name.
-fn signed(mut file: File) -> File {
-    // Without it they cannot name it, and wait all the same.
-    let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-    file
-}
-
-/// What is said of whoever has the file; `processes` is the folder in which the system tells of them.
-fn of_another(mut file: File, processes: &Path) -> Taken {
-    let mut written = String::new();
-    let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut written));
-    let process = read.ok().and_then(|_| written.trim().parse::<u32>().ok());
+/// What is said of whoever has the file; `processes` is the folder in which the system tells of them. Who it is says the system
+/// and not the file, into which anybody may have written.
+fn of_another(file: &File, processes: &Path) -> Taken {
+    let locks = std::fs::read_to_string(processes.join("locks")).unwrap_or_default();
+    let process = file.metadata().ok().and_then(|found| holder(&locks, found.dev(), found.ino()));
     let named = process.map(|process| format!(" (process {process})")).unwrap_or_default();
     let status = process.map(|process| processes.join(process.to_string()).join("status"));
     let status = status.and_then(|path| std::fs::read_to_string(path).ok());
@@ -99,6 +92,17 @@ fn of_another(mut file: File, processes: &Path) -> Taken {
     Taken::Running(format!(
         "another benchmark{named} is under way, and two would measure each other: wait until it has ended"
     ))
+}
+
+/// Who holds the lock of a file, by the system's page of all locks; `None` where that is not told, as of another container's.
+fn holder(locks: &str, device: u64, inode: u64) -> Option<u32> {
+    let file = format!("{:02x}:{:02x}:{inode}", rustix::fs::major(device), rustix::fs::minor(device));
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // Who waits for a lock has an arrow before its kind.
+        let [_, "FLOCK", _, _, process, of, ..] = words[..] else { return None };
+        process.parse().ok().filter(|process| of == file && *process > 0)
+    })
 }
 
 /// Whether a process, by the system's page of it, has been sent the signal that none survives.
@@ -123,8 +127,8 @@ mod tests {
             std::fs::create_dir_all(folder.path().join("41")).unwrap();
             std::fs::write(folder.path().join("41/status"), status).unwrap();
             let file = place::open(&path).unwrap();
-            std::fs::write(&path, "41").unwrap();
-            of_another(file, folder.path())
+            std::fs::write(folder.path().join("locks"), locks(&file, "41")).unwrap();
+            of_another(&file, folder.path())
         };
         let page =
             |own: &str, shared: &str| format!("State:\tD (disk sleep)\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
@@ -141,19 +145,50 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_file_is_named_and_an_empty_one_names_nobody() {
+    fn who_has_the_file_says_the_system_and_nobody_who_wrote_into_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        std::fs::write(&path, "a longer text than this").unwrap();
-        let ours = signed(place::open(&path).unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), std::process::id().to_string());
+        let file = place::open(&path).unwrap();
+        std::fs::create_dir_all(folder.path().join("41")).unwrap();
+        std::fs::write(folder.path().join("41/status"), "SigPnd:\t0000000000000100\n").unwrap();
+        std::fs::write(&path, "41").unwrap();
+        let said = |locks: &str| {
+            std::fs::write(folder.path().join("locks"), locks).unwrap();
+            let Taken::Running(why) = of_another(&file, folder.path()) else {
+                unreachable!("nobody who holds it was killed")
+            };
+            why
+        };
+        let nobody = "another benchmark is under way";
+        assert!(said("").starts_with(nobody));
+        let waiting = locks(&file, "41").replace("FLOCK", "-> FLOCK");
+        assert!(said(&waiting).starts_with(nobody), "one that waits for it");
+        let other = File::open(folder.path().join("41/status")).unwrap();
+        assert!(said(&locks(&other, "41")).starts_with(nobody), "one that holds another file");
+        let both = format!("{waiting}{}", locks(&file, "42"));
+        assert!(said(&both).starts_with("another benchmark (process 42) is under way"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_system_tells_who_holds_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let ours = place::open(&path).unwrap();
         assert!(ours.try_lock().is_ok());
         let other = place::open(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
-        std::fs::write(&path, "").unwrap();
-        let Taken::Running(why) = of_another(other, folder.path()) else {
-            unreachable!("nothing was killed")
+        let Taken::Running(why) = of_another(&other, Path::new("/proc")) else {
+            unreachable!("this process goes on")
         };
-        assert!(why.starts_with("another benchmark is under way"), "{why}");
+        let named = format!("another benchmark (process {}) is under way", std::process::id());
+        assert!(why.starts_with(&named), "{why}");
+    }
+
+    /// The system's page where this process holds the lock of this file.
+    fn locks(file: &File, process: &str) -> String {
+        let found = file.metadata().unwrap();
+        let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+        format!("1: FLOCK  ADVISORY  WRITE {process} {major:02x}:{minor:02x}:{} 0 EOF\n", found.ino())
     }
 }
