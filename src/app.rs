@@ -161,7 +161,10 @@ impl App {
             recording_error: None,
             outlet,
             redis,
-            canary: config.canary.clone().unwrap_or_else(|| CanarySpec::usual(&config.local.name)),
+            canary: config
+                .canary
+                .clone()
+                .unwrap_or_else(|| CanarySpec::usual(&config.local.name, config.local.nvml_library())),
             turn,
             awaited: Awaited::of(config),
             tasks,

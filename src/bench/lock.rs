@@ -3,7 +3,6 @@
 mod place;
 
 use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,9 +11,6 @@ use crate::config::plain_file_name;
 
 /// How long an earlier process may take to end before this one gives up: the canary takes no longer.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long the file of a lock may be its maker's alone.
-const BEING_MADE: Duration = Duration::from_millis(200);
 
 /// How often it is looked at meanwhile.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
@@ -62,11 +58,6 @@ pub(super) fn wait(name: &str, deadline: Duration) -> Result<Held, Taken> {
     loop {
         let file = match place::open(&path) {
             Ok(file) => file,
-            // Who makes it lets others read it only then.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied && begun.elapsed() < BEING_MADE => {
-                std::thread::sleep(LOOKS_EVERY);
-                continue;
-            }
             Err(error) => return without(&error),
         };
         match file.try_lock() {
@@ -84,14 +75,15 @@ pub(super) fn wait(name: &str, deadline: Duration) -> Result<Held, Taken> {
     }
 }
 
-/// What is said of whoever has the file; `processes` is the folder in which the system tells of them. What stands in a file that
-/// all users can write would prove nothing.
+/// What is said of whoever has the file; `processes` is the folder in which the system tells of them. Who it is says the system
+/// and not the file, into which anybody may have written.
 fn of_another(file: &File, processes: &Path) -> Taken {
-    let read = |name: &str| std::fs::read_to_string(processes.join(name)).ok();
-    let process = file.metadata().ok().and_then(|known| holder(&read("locks")?, known.ino()));
+    let locks = std::fs::read_to_string(processes.join("locks")).unwrap_or_default();
+    let process = file.metadata().ok().and_then(|found| holder(&locks, found.dev(), found.ino()));
     let named = process.map(|process| format!(" (process {process})")).unwrap_or_default();
-    if process.and_then(|process| read(&format!("{process}/status"))).is_some_and(|status| is_killed(&status))
-    {
+    let status = process.map(|process| processes.join(process.to_string()).join("status"));
+    let status = status.and_then(|path| std::fs::read_to_string(path).ok());
+    if status.is_some_and(|status| is_killed(&status)) {
         return Taken::Stuck(format!(
             "an earlier benchmark{named} was killed and has not ended, because the driver holds it in the kernel; none is begun \
              beside it: see 'dmesg' for what the driver says, and reset the GPU or reboot"
@@ -102,18 +94,15 @@ fn of_another(file: &File, processes: &Path) -> Taken {
     ))
 }
 
-/// The process that has locked the file of this number, by the system's list of locks, where it has a number here: one in another
-/// container has none.
-fn holder(locks: &str, inode: u64) -> Option<u32> {
-    let held = locks.lines().find_map(|line| {
-        // 1: FLOCK  ADVISORY  WRITE 5537 fe:00:10174552 0 EOF; who waits has an arrow before the kind.
-        let mut words = line.split_whitespace().skip(1);
-        let kind = words.next()?;
-        let (process, file) = (words.nth(2)?, words.next()?);
-        let is_it = kind == "FLOCK" && file.rsplit_once(':')?.1.parse() == Ok(inode);
-        is_it.then(|| process.parse::<u32>().ok())?
-    });
-    held.filter(|process| *process > 0)
+/// Who holds the lock of a file, by the system's page of all locks; `None` where that is not told, as of another container's.
+fn holder(locks: &str, device: u64, inode: u64) -> Option<u32> {
+    let file = format!("{:02x}:{:02x}:{inode}", rustix::fs::major(device), rustix::fs::minor(device));
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // Who waits for a lock has an arrow before its kind.
+        let [_, "FLOCK", _, _, process, of, ..] = words[..] else { return None };
+        process.parse().ok().filter(|process| of == file && *process > 0)
+    })
 }
 
 /// Whether a process, by the system's page of it, has been sent the signal that none survives.
@@ -134,20 +123,13 @@ mod tests {
     fn one_that_was_killed_and_has_not_ended_is_told_from_one_that_works() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        let file = place::open(&path).unwrap();
-        let inode = file.metadata().unwrap().ino();
-        let locks = |inode: u64| {
-            format!(
-                "1: POSIX  ADVISORY  WRITE 7 fe:00:{inode} 0 EOF\n2: FLOCK  ADVISORY  WRITE 41 fe:00:{inode} 0 EOF\n2: -> FLOCK  ADVISORY  WRITE 9 fe:00:{inode} 0 EOF\n"
-            )
-        };
-        let said_of = |locks: &str, status: &str| {
+        let said = |status: &str| {
             std::fs::create_dir_all(folder.path().join("41")).unwrap();
             std::fs::write(folder.path().join("41/status"), status).unwrap();
-            std::fs::write(folder.path().join("locks"), locks).unwrap();
+            let file = place::open(&path).unwrap();
+            std::fs::write(folder.path().join("locks"), locks(&file, "41")).unwrap();
             of_another(&file, folder.path())
         };
-        let said = |status: &str| said_of(&locks(inode), status);
         let page =
             |own: &str, shared: &str| format!("State:\tD (disk sleep)\nSigPnd:\t{own}\nShdPnd:\t{shared}\n");
         let (none, kill) = ("0000000000000000", "0000000000000100");
@@ -160,17 +142,36 @@ mod tests {
         }
         let Taken::Running(why) = said(&page(none, "0000000000004000")) else { unreachable!("it works") };
         assert!(why.starts_with("another benchmark (process 41) is under way"), "{why}");
-        // Whoever is named elsewhere than among those who hold it proves nothing, as does one of another container.
-        let of_container = format!("1: FLOCK  ADVISORY  WRITE 0 fe:00:{inode} 0 EOF\n");
-        std::fs::write(&path, "41").unwrap();
-        for locks in [locks(inode + 1), of_container, String::new(), "odd\n1: FLOCK\n".to_owned()] {
-            let Taken::Running(why) = said_of(&locks, &page(kill, none)) else { unreachable!("{locks}") };
-            assert!(why.starts_with("another benchmark is under way"), "{why}");
-        }
     }
 
     #[test]
-    fn who_has_the_file_is_named_by_the_system() {
+    fn who_has_the_file_says_the_system_and_nobody_who_wrote_into_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let file = place::open(&path).unwrap();
+        std::fs::create_dir_all(folder.path().join("41")).unwrap();
+        std::fs::write(folder.path().join("41/status"), "SigPnd:\t0000000000000100\n").unwrap();
+        std::fs::write(&path, "41").unwrap();
+        let said = |locks: &str| {
+            std::fs::write(folder.path().join("locks"), locks).unwrap();
+            let Taken::Running(why) = of_another(&file, folder.path()) else {
+                unreachable!("nobody who holds it was killed")
+            };
+            why
+        };
+        let nobody = "another benchmark is under way";
+        assert!(said("").starts_with(nobody));
+        let waiting = locks(&file, "41").replace("FLOCK", "-> FLOCK");
+        assert!(said(&waiting).starts_with(nobody), "one that waits for it");
+        let other = File::open(folder.path().join("41/status")).unwrap();
+        assert!(said(&locks(&other, "41")).starts_with(nobody), "one that holds another file");
+        let both = format!("{waiting}{}", locks(&file, "42"));
+        assert!(said(&both).starts_with("another benchmark (process 42) is under way"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_system_tells_who_holds_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let ours = place::open(&path).unwrap();
@@ -178,9 +179,16 @@ mod tests {
         let other = place::open(&path).unwrap();
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
         let Taken::Running(why) = of_another(&other, Path::new("/proc")) else {
-            unreachable!("nothing was killed")
+            unreachable!("this process goes on")
         };
-        let expected = format!("another benchmark (process {}) is under way", std::process::id());
-        assert!(why.starts_with(&expected), "{why}");
+        let named = format!("another benchmark (process {}) is under way", std::process::id());
+        assert!(why.starts_with(&named), "{why}");
+    }
+
+    /// The system's page where this process holds the lock of this file.
+    fn locks(file: &File, process: &str) -> String {
+        let found = file.metadata().unwrap();
+        let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+        format!("1: FLOCK  ADVISORY  WRITE {process} {major:02x}:{minor:02x}:{} 0 EOF\n", found.ino())
     }
 }

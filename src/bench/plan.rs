@@ -51,6 +51,9 @@ pub struct Plan {
     /// The binary of which the child is started; this one when absent. Tests are not the binary.
     #[serde(skip)]
     pub program: Option<PathBuf>,
+    /// NVIDIA's management library, where one is configured; the child is told by its environment.
+    #[serde(skip)]
+    pub nvml_library: Option<PathBuf>,
 }
 
 impl Plan {
@@ -65,6 +68,7 @@ impl Plan {
             set_bytes: None,
             is_forced: false,
             program: None,
+            nvml_library: None,
         }
     }
 }

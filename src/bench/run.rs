@@ -17,6 +17,7 @@ use super::failure::BenchError;
 use super::line::{Device, Line};
 use super::plan::{BackendChoice, Plan};
 use super::report::{BenchReport, SCHEMA, Skipped};
+use crate::sources::nvml::LIBRARY_VARIABLE;
 
 /// Lines of the child's standard error that are kept for the complaint.
 const KEPT_LINES: usize = 3;
@@ -63,6 +64,10 @@ async fn measured(plan: &Plan) -> Result<BenchReport, BenchError> {
 }
 
 fn start(plan: &Plan) -> std::io::Result<Child> {
+    command(plan)?.spawn()
+}
+
+fn command(plan: &Plan) -> std::io::Result<Command> {
     let program = match &plan.program {
         Some(program) => program.clone(),
         None => own_binary()?,
@@ -80,7 +85,8 @@ fn start(plan: &Plan) -> std::io::Result<Child> {
     if ["CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"].iter().all(|name| std::env::var_os(name).is_none()) {
         command.env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     }
-    command.spawn()
+    command.envs(plan.nvml_library.iter().map(|library| (LIBRARY_VARIABLE, library)));
+    Ok(command)
 }
 
 /// The binary that runs now, even if another one was put in its place since.
@@ -242,6 +248,19 @@ fn ended(status: Option<ExitStatus>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_asks_the_library_that_is_configured() {
+        let mut plan = Plan::new(BackendChoice::Auto, Duration::from_secs(1));
+        let told = |plan: &Plan| {
+            let command = command(plan).unwrap();
+            let mut all = command.as_std().get_envs().filter(|(name, _)| *name == LIBRARY_VARIABLE);
+            all.next().and_then(|(_, value)| value.map(PathBuf::from))
+        };
+        assert_eq!(told(&plan), None, "what the environment says stays");
+        plan.nvml_library = Some("/opt/nvml.so".into());
+        assert_eq!(told(&plan), plan.nvml_library);
+    }
 
     #[test]
     fn a_child_that_ends_without_a_result_is_told_with_what_it_did_last() {

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::file::{BackendWord, CanaryTable};
+use super::local::LocalSpec;
 use super::place::{Document, unknown_name};
 use crate::bench::BackendChoice;
 use crate::bench::kernel::KERNELS;
@@ -16,14 +17,15 @@ const EVERY: RangeInclusive<Duration> = Duration::from_secs(10)..=Duration::from
 
 const BUDGETS: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_secs(5);
 
-/// The canary of this table, on the machine of this name.
+/// The canary of this table, on this machine.
 pub(super) fn resolve(
     table: Option<&CanaryTable>,
-    host: &str,
+    local: &LocalSpec,
     document: &mut Document<'_>,
 ) -> Option<CanarySpec> {
     let table = table?;
-    let mut spec = CanarySpec::new(host, table.budget.map_or(BUDGET, |span| span.0));
+    let mut spec = CanarySpec::new(&local.name, table.budget.map_or(BUDGET, |span| span.0));
+    spec.plan.nvml_library = local.nvml_library();
     if !BUDGETS.contains(&spec.plan.budget) {
         document.wrong(&["canary", "budget"], "is out of range: write a span from '20ms' to '5s'");
     }
@@ -78,6 +80,9 @@ mod tests {
         assert_eq!((teller.subject.as_str(), teller.every), ("probe/canary", Some(Duration::from_secs(60))));
         let again = Config::parse(&config.print(), "c.toml").unwrap();
         assert_eq!(again.canary.unwrap().plan, canary.plan);
+        let local = format!("{text}[local]\ngpu = true\nnvml_library = \"/opt/nvml.so\"\n");
+        let asks = Config::parse(&local, "c.toml").unwrap().canary.unwrap().plan.nvml_library;
+        assert_eq!(asks, Some("/opt/nvml.so".into()), "the library that the GPUs are asked by");
     }
 
     #[test]

@@ -30,6 +30,11 @@ impl LocalSpec {
         expected.map(|_| Teller { subject: NvmlSpec::subject(), every: Some(LISTS_EVERY) })
     }
 
+    /// NVIDIA's management library, where one is configured.
+    pub(crate) fn nvml_library(&self) -> Option<PathBuf> {
+        self.gpu.as_ref()?.library.clone()
+    }
+
     /// The machine of this name, of which nothing is looked at.
     fn unseen(name: String) -> Self {
         Self { name, gpu: None, host: None }

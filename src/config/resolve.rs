@@ -120,7 +120,7 @@ pub(super) fn resolve(text: &str, origin: &str) -> Result<Config, ConfigError> {
     settings.symptoms = super::symptom::symptoms(&file.symptom, &mut components, &mut document);
     let mut changes = super::changes::resolve(&file.changes, Path::new(origin), &mut document);
     super::reach::send_through(proxy.as_ref(), &mut imports, &mut changes);
-    let canary = super::canary::resolve(file.canary.as_ref(), &local.name, &mut document);
+    let canary = super::canary::resolve(file.canary.as_ref(), &local, &mut document);
     document.finish(origin)?;
     settings.components = components.finish();
     let pages = metrics.iter().filter_map(|spec: &MetricsSpec| spec.component.as_ref());

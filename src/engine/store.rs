@@ -73,6 +73,13 @@ pub struct Seen {
     pub at: Moment,
 }
 
+impl Seen {
+    /// All of these together, as of the last of them; `None` of none.
+    pub(crate) fn sum(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter().reduce(|sum, one| Self { value: sum.value + one.value, at: sum.at.max(one.at) })
+    }
+}
+
 /// All series.
 #[derive(Debug)]
 pub struct Store {

@@ -5,6 +5,7 @@
 
 mod told;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,9 +68,11 @@ impl CanarySpec {
         }
     }
 
-    /// The canary of this machine, by its name, where nobody configured another.
-    pub fn usual(host: &str) -> Self {
-        Self::new(host, USUAL_BUDGET)
+    /// The canary of this machine, by its name, where nobody configured another; it asks this management library where one is configured.
+    pub fn usual(host: &str, nvml_library: Option<PathBuf>) -> Self {
+        let mut usual = Self::new(host, USUAL_BUDGET);
+        usual.plan.nvml_library = nvml_library;
+        usual
     }
 
     /// The place of a GPU on this machine; `None` when it is another machine's.

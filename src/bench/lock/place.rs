@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
 use crate::config::state_folder;
 
@@ -58,23 +58,23 @@ fn among<'a>(folders: impl Iterator<Item = &'a Path>, own: Option<PathBuf>) -> O
 /// there: no link is followed, nothing is waited for, and what is no plain file of one name is an error.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let carefully = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let options = |is_made: bool| {
+    let options = |is_written: bool| {
         let mut options = OpenOptions::new();
-        options.read(true).write(is_made).custom_flags(carefully).mode(0o666);
+        options.read(true).write(is_written).custom_flags(carefully).mode(0o666);
         options
     };
     for _ in 0..TRIES {
-        // Without the wish to make it: systems refuse that for another user's file in such a folder. A lock needs no right to write.
-        let file = match options(false).open(path) {
+        // Without the wish to make it: systems refuse that for another user's file in such a folder.
+        let found = match options(true).open(path) {
+            // A lock needs no right to write.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => options(false).open(path),
+            found => found,
+        };
+        let file = match found {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                match options(true).create_new(true).open(path) {
+                match made(path, options(true).create_new(true)) {
                     Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-                    made => {
-                        let made = made?;
-                        // What this process does not want others to write in general does not count here.
-                        made.set_permissions(Permissions::from_mode(0o666))?;
-                        made
-                    }
+                    made => made?,
                 }
             }
             found => found?,
@@ -86,6 +86,29 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::other("others replace it all the time"))
+}
+
+/// Makes the file of a lock. Under its name it is for all users from the first moment: one who finds it closed would measure
+/// without it.
+fn made(path: &Path, new: &OpenOptions) -> io::Result<File> {
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    if let Ok(file) = new.open(&draft) {
+        let named =
+            for_all(&file).and_then(|()| Ok(renameat_with(CWD, &draft, CWD, path, RenameFlags::NOREPLACE)?));
+        match named {
+            Ok(()) => return Ok(file),
+            // One that stays does no harm.
+            Err(_) => drop(std::fs::remove_file(&draft)),
+        }
+    }
+    // Another one made it, or the file system has no such step.
+    let file = new.open(path)?;
+    for_all(&file).map(|()| file)
+}
+
+/// What this process does not want others to write in general does not count here.
+fn for_all(file: &File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(0o666))
 }
 
 /// Whether this is still the file that others find there: one that was cleared away locks out nobody.
@@ -134,14 +157,8 @@ mod tests {
         symlink(path("nowhere"), path("dangling")).unwrap();
         std::fs::hard_link(path("precious"), path("second name")).unwrap();
         std::fs::create_dir(path("folder")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            path("pipe"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RWXU,
-            0,
-        )
-        .unwrap();
+        rustix::fs::mknodat(CWD, path("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
         for name in ["link", "dangling", "second name", "folder", "pipe"] {
             assert!(open(&path(name)).is_err(), "'{name}'");
         }
@@ -160,5 +177,18 @@ mod tests {
         assert!(!is_current(&file, &path));
         let again = open(&path).unwrap();
         assert!(!is_current(&file, &path) && is_current(&again, &path));
+    }
+
+    #[test]
+    fn a_lock_that_another_made_first_is_that_one_and_no_draft_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("headwater-bench-cpu.lock");
+        let first = open(&path).unwrap();
+        let mut new = OpenOptions::new();
+        let late = made(&path, new.read(true).write(true).create_new(true));
+        assert_eq!(late.map_err(|error| error.kind()).err(), Some(ErrorKind::AlreadyExists));
+        assert!(is_current(&first, &path));
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["headwater-bench-cpu.lock"]);
     }
 }

@@ -17,6 +17,7 @@ impl Engine {
     /// Forgets everything of it. While callers suffer, and shortly after, a GPU that is listed no more may be why, and so may one
     /// of which a rule says more than that.
     pub(super) fn let_go(&mut self, now: Moment) {
+        self.world.forget_former_names();
         let mut gone = self.world.let_silent_nodes_go(now);
         let is_incident = self.symptom_seen.is_some_and(|seen| now.since(seen) <= GPU_LEAVES_AFTER);
         let accused = LazyCell::new(|| {

@@ -54,10 +54,7 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     let (both, others): (Vec<Subject>, Vec<Subject>) =
         services.into_iter().partition(|service| scene.total_baseline(service, REQUESTS).is_some());
     let services = if both.is_empty() { others } else { both };
-    let requests = services
-        .iter()
-        .filter_map(|service| scene.total(service, REQUESTS))
-        .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at });
+    let requests = Seen::sum(services.iter().filter_map(|service| scene.total(service, REQUESTS)));
     let healthy_requests = services
         .iter()
         .filter_map(|service| scene.total_baseline(service, REQUESTS))

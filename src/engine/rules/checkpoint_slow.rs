@@ -7,7 +7,7 @@ use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watche
 use crate::metric::{BACK_PRESSURE, CHECKPOINT_DURATION, CHECKPOINT_FAILURES, Unit};
 use crate::quantity::show;
 use crate::report::Role;
-use crate::scene::{Scene, evidence, named_evidence};
+use crate::scene::{Scene, Told, evidence, named_evidence};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 
@@ -116,8 +116,9 @@ fn judge(scene: &Scene<'_>, pipeline: &Subject, limits: &Limits<'_>) -> Judgemen
 /// How many checkpoints failed in the last ten minutes, over all jobs.
 fn failures(scene: &Scene<'_>, pipeline: &Subject) -> Option<Seen> {
     let told = scene.told(pipeline, CHECKPOINT_FAILURES).into_iter();
-    told.filter_map(|told| scene.gained_over(&told.by, CHECKPOINT_FAILURES, told.part.as_ref(), TEN_MINUTES))
-        .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+    let gained =
+        |told: Told| scene.gained_over(&told.by, CHECKPOINT_FAILURES, told.part.as_ref(), TEN_MINUTES);
+    Seen::sum(told.filter_map(gained))
 }
 
 /// The highest back pressure of its tasks.

@@ -135,11 +135,7 @@ fn judge(scene: &Scene<'_>, redis: &Subject, limits: &Limits<'_>) -> Judgement {
     for row in REPLIES {
         let part = RemoteText::new(row.word);
         let counted = nodes.iter().filter_map(|node| replies(scene, node, &part));
-        let Some(seen) =
-            counted.reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
-        else {
-            continue;
-        };
+        let Some(seen) = Seen::sum(counted) else { continue };
         if most.is_none_or(|(_, value)| seen.value > value) {
             most = Some((row, seen.value));
         }

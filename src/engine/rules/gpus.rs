@@ -96,7 +96,7 @@ fn most_busy(scene: &Scene<'_>, gpu: &Subject, until: Moment) -> Option<f64> {
 /// Requests a second of all services on a GPU, over a span.
 pub(super) fn requests(scene: &Scene<'_>, gpu: &Subject, span: Duration) -> Option<Seen> {
     let each = served(scene.graph, gpu).filter_map(|service| scene.total_over(&service, REQUESTS, span));
-    each.reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+    Seen::sum(each)
 }
 
 /// Requests a second that a part of a GPU was asked between two moments: those of its own instance, else its even share of

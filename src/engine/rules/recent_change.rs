@@ -56,7 +56,7 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
     let untold = tellers::untold(scene.settings, scene.world.sources(), Kind::Change, scene.now);
     let untold = untold.first().map(|row| format!("{}: {}", row.subject, row.missing));
     let Some(onset) = onset(scene, component) else {
-        return Judgement::Clear("nobody suffers whom a change of it could hurt".to_owned());
+        return Judgement::Clear("nobody is seen to suffer whom a change of it could hurt".to_owned());
     };
     let window = limits.of("window");
     let near = |change: &&Change| {

@@ -108,9 +108,6 @@ impl Scene<'_> {
 
     /// The sum over the parts of `subject`, itself included, of what `of` gives.
     pub fn over_parts(&self, subject: &Subject, of: impl Fn(&Subject) -> Option<Seen>) -> Option<Seen> {
-        self.world
-            .parts(subject)
-            .filter_map(|(part, _)| of(part))
-            .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+        Seen::sum(self.world.parts(subject).filter_map(|(part, _)| of(part)))
     }
 }

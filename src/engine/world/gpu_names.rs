@@ -66,14 +66,17 @@ pub(super) struct GpuNames {
     called: BTreeMap<Uuid, (Subject, Worth)>,
     /// Which GPU each of these names means.
     holders: BTreeMap<Subject, Uuid>,
+    /// Whether names may have become former ones that nobody has looked for yet.
+    is_news: bool,
 }
 
 impl GpuNames {
-    /// Takes the names of all GPUs of a source; whether any of them is news.
-    fn tell(&mut self, source: &Subject, list: BTreeMap<Subject, Uuid>) -> bool {
+    /// Takes the names of all GPUs of a source.
+    fn tell(&mut self, source: &Subject, list: BTreeMap<Subject, Uuid>) {
         if self.told.get(source) == Some(&list) {
-            return false;
+            return;
         }
+        self.is_news = true;
         self.forget_source(source);
         for (gpu, uuid) in &list {
             self.claims.entry(gpu.clone()).or_default().insert((uuid.clone(), source.clone()));
@@ -82,7 +85,6 @@ impl GpuNames {
             self.call(uuid, gpu, Worth::of(source, gpu));
         }
         self.told.insert(source.clone(), list);
-        true
     }
 
     /// Finds a name for a GPU that a source calls so. A name that two GPUs have at once is neither's, and a name that another
@@ -176,8 +178,8 @@ impl World {
                 list.entry(gpu.clone()).or_insert_with(|| Uuid::new(uuid.as_str()));
             }
         }
-        if !list.is_empty() && self.gpus.names.tell(&reading.source, list) {
-            self.forget_former_names();
+        if !list.is_empty() {
+            self.gpus.names.tell(&reading.source, list);
         }
         // Who asks a driver himself calls its GPUs as they are called here.
         if self.gpus.names.called.is_empty() || reading.source.kind() == Kind::Gpu {
@@ -205,8 +207,12 @@ impl World {
         named
     }
 
-    /// Forgets GPUs by names that they have no more: they have not fallen silent under them.
-    fn forget_former_names(&mut self) {
+    /// Forgets GPUs by names that they have no more: they have not fallen silent under them. Once for all pages of a tick, as all
+    /// names are looked through, and each page of a fleet is news when it is first heard.
+    pub(crate) fn forget_former_names(&mut self) {
+        if !std::mem::take(&mut self.gpus.names.is_news) {
+            return;
+        }
         let known = self.gpus.tellers().map(|(gpu, _)| gpu);
         let former: BTreeSet<Subject> = known.filter(|gpu| self.gpus.names.is_former(gpu)).cloned().collect();
         if !former.is_empty() {
@@ -242,7 +248,8 @@ mod tests {
         named.samples.iter().map(|sample| sample.subject.to_string()).collect()
     }
 
-    fn known(world: &World) -> Vec<&str> {
+    fn known(world: &mut World) -> Vec<&str> {
+        world.forget_former_names();
         world.gpus.tellers().map(|(gpu, _)| gpu.as_str()).collect()
     }
 
@@ -258,8 +265,30 @@ mod tests {
             for place in order.into_iter().chain([0, 1, 2]) {
                 hear(&mut world, &pages[place]);
             }
-            assert_eq!(known(&world), ["gpu/127.0.0.1:aaaa", "gpu/127.0.0.1:bbbb", "gpu/127.0.0.1:cccc"]);
+            assert_eq!(known(&mut world), ["gpu/127.0.0.1:aaaa", "gpu/127.0.0.1:bbbb", "gpu/127.0.0.1:cccc"]);
         }
+    }
+
+    #[test]
+    fn names_are_looked_through_once_for_all_pages_of_a_tick_and_only_after_news() {
+        let uuid = |number: usize| format!("00000000-1111-2222-3333-{number:012}");
+        let of = |number: usize, gpu: String| page(&format!("h:{number}"), &[(gpu.as_str(), &uuid(number))]);
+        let mut world = World::default();
+        for number in 0..9 {
+            hear(&mut world, &of(number, format!("gpu/10.0.0.{number}:0")));
+        }
+        for number in 10..19 {
+            let mut better =
+                page(&format!("h:{number}"), &[(&format!("gpu/host-{number}:0"), &uuid(number - 10))]);
+            better.samples.clear();
+            hear(&mut world, &better);
+        }
+        assert_eq!(world.gpus.tellers().count(), 9, "no page has looked through them");
+        assert!(world.gone.is_empty() && world.gpus.names.is_news);
+        assert_eq!(known(&mut world), [""; 0]);
+        assert_eq!(world.gone.len(), 9);
+        assert_eq!(hear(&mut world, &of(0, "gpu/10.0.0.0:0".to_owned())), ["gpu/host-10:0"]);
+        assert!(!world.gpus.names.is_news, "it said so before");
     }
 
     #[test]
@@ -291,12 +320,12 @@ mod tests {
         assert_eq!(hear(&mut world, &smi), ["gpu/10.0.0.5:0"]);
         assert_eq!(hear(&mut world, &docker), ["gpu/3f9c1d2e7a5b:0"]);
         assert_eq!(hear(&mut world, &smi), ["gpu/3f9c1d2e7a5b:0"]);
-        assert_eq!(known(&world), ["gpu/3f9c1d2e7a5b:0"]);
+        assert_eq!(known(&mut world), ["gpu/3f9c1d2e7a5b:0"]);
         hear(&mut world, &driver);
         for page in [&smi, &docker, &triton] {
             assert_eq!(hear(&mut world, page), ["gpu/host-a:0"]);
         }
-        assert_eq!(known(&world), ["gpu/host-a:0"]);
+        assert_eq!(known(&mut world), ["gpu/host-a:0"]);
         // A tool that has the number alone means the only GPU that is called so.
         let mut tracer = page("10.0.0.5:9999", &[]);
         tracer.sample(&"gpu/3f9c1d2e7a5b:0".parse().unwrap(), GPU_UTILIZATION, Value::Gauge(0.5));
@@ -323,7 +352,7 @@ mod tests {
         let mut world = World::default();
         hear(&mut world, &page("a:1", &[("gpu/a:0", "aaaa"), ("gpu/a:1", "bbbb")]));
         assert_eq!(hear(&mut world, &page("a:1", &[("gpu/a:0", "bbbb")])), ["gpu/a:1"]);
-        assert_eq!(known(&world), ["gpu/a:0", "gpu/a:1"]);
+        assert_eq!(known(&mut world), ["gpu/a:0", "gpu/a:1"]);
         // Another in its place is not the lost one, until that has left.
         let put_in = page("a:1", &[("gpu/a:0", "cccc"), ("gpu/a:1", "bbbb")]);
         assert_eq!(hear(&mut world, &put_in), ["gpu/a:cccc", "gpu/a:1"]);

@@ -50,9 +50,10 @@ impl Said {
             self.before = (minute == self.minute + 1).then_some(self.here);
             self.here = (value, value);
             self.minute = minute;
-        }
-        if self.before.is_none() && self.here == (value, value) {
-            self.first = self.first.max(Moment(minute * MINUTE_MS));
+            if self.before.is_none() {
+                // Of the silence nothing is known, and what was before it is over.
+                self.first = at;
+            }
         }
         self.last = at;
     }
@@ -122,17 +123,18 @@ mod tests {
 
     const MIB: f64 = 1024.0 * 1024.0;
 
-    /// What is said of two tools that told these, one each second.
+    /// What is said of two tools that told these at these seconds.
     fn said(
         metric: Metric,
         memory: f64,
-        seconds: std::ops::Range<i64>,
+        seconds: impl IntoIterator<Item = i64>,
         of: impl Fn(i64) -> (f64, f64),
     ) -> Vec<String> {
         let mut world = World::default();
         let gpu: Subject = "gpu/host-a:0".parse().unwrap();
-        let last = Moment((seconds.end - 1) * 1_000);
+        let mut last = Moment(0);
         for second in seconds {
+            last = Moment(second * 1_000);
             let (one, other) = of(second);
             for (by, value) in [("host/host-a", one), ("service/dcgm@a:9400", other)] {
                 let mut reading = Reading::new(by.parse().unwrap(), Moment(second * 1_000));
@@ -174,5 +176,11 @@ mod tests {
             "host/host-a says gpu.utilization 90 %, service/dcgm@a:9400 says 0 %: one of them is wrong";
         assert_eq!(said(GPU_UTILIZATION, 0.0, 0..12, never), [words]);
         assert_eq!(said(GPU_UTILIZATION, 0.0, 0..2, never), [""; 0], "one look each");
+        let after_silence = |looks: &[i64]| {
+            said(GPU_UTILIZATION, 0.0, [0, 1].into_iter().chain(looks.iter().copied()), never)
+        };
+        assert_eq!(after_silence(&[210]), [""; 0], "one look each after a silent minute");
+        assert_eq!(after_silence(&[210, 215]), [""; 0], "and one soon after it");
+        assert_eq!(after_silence(&[210, 221]).len(), 1);
     }
 }

@@ -84,9 +84,7 @@ pub(super) fn timed_out(scene: &Scene<'_>, service: &Subject) -> Option<Seen> {
         let parts = scene.store.parts(instance, DB_TIMEOUTS);
         let rates =
             parts.iter().filter_map(|part| rise(scene, instance, (DB_TIMEOUTS, part.as_ref()), LATELY));
-        rates
-            .map(|rise| rise.rate)
-            .reduce(|sum, one| Seen { value: sum.value + one.value, at: sum.at.max(one.at) })
+        Seen::sum(rates.map(|rise| rise.rate))
     })
 }
 
