@@ -160,7 +160,7 @@ pub(super) fn own_words(looked: &Looked<'_>) -> Option<(String, ColorRole)> {
     let commands = most(REDIS_OUR_COMMANDS)?;
     let hits = most(REDIS_OUR_HITS).map(|hits| format!(" and {} look-ups", show(hits, Unit::PerSecond)));
     let text = format!(
-        "our own, not your callers': {} commands{} on a node at most, over a minute",
+        "ours, not your callers': {} commands{} a node over 1 min",
         show(commands, Unit::PerSecond),
         hits.unwrap_or_default()
     );
