@@ -2,6 +2,7 @@
 
 use headwater_engine::filter::{FieldRow, Filter};
 use headwater_engine::reading::{ActKind, KeyMethod};
+use headwater_engine::snapshot::ActsUntil;
 use headwater_engine::{Library, Moment, Snapshot, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -127,8 +128,8 @@ pub trait Panel {
     /// Opens its explanations, for whoever is led through it.
     fn explain(&mut self) {}
 
-    /// Hears what became of a report that was written.
-    fn written(&mut self, _told: &str) {}
+    /// Hears what became of a report that was written, and which acts of people stand in it.
+    fn written(&mut self, _told: &str, _acts: ActsUntil) {}
 
     /// Hears that it was let do this, after it asked by [`Intent::Ask`].
     fn agreed(&mut self, _effect: &Effect) {}

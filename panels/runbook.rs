@@ -13,6 +13,7 @@ mod words;
 use headwater_engine::Moment;
 use headwater_engine::reading::ActKind;
 use headwater_engine::runbook::Offer;
+use headwater_engine::snapshot::ActsUntil;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -57,7 +58,7 @@ struct RunbookPanel {
     looked_at: Option<String>,
     /// The step that was due then, and how many acts there were: what becomes due while somebody reads is told, and the step
     /// under his eyes stays.
-    followed: Option<(shown::Acts, String)>,
+    followed: Option<(ActsUntil, String)>,
     /// The action under the cursor; the first that is not taken yet while none was chosen.
     action: Option<usize>,
     /// Whether the cursor has moved and its action is to be brought into sight.
@@ -72,7 +73,7 @@ struct RunbookPanel {
     scan_began: Option<Moment>,
     beside: Beside,
     /// What became of the report that was written last, and the acts that stand in it.
-    written: Option<(shown::Acts, String)>,
+    written: Option<(ActsUntil, String)>,
     /// How far the runbook has come, as of one snapshot.
     known: Option<Known>,
 }
@@ -227,8 +228,8 @@ impl Panel for RunbookPanel {
         self.is_explained = true;
     }
 
-    fn written(&mut self, told: &str) {
-        self.written = self.known.as_ref().map(|known| (known.acts(), told.to_owned()));
+    fn written(&mut self, told: &str, acts: ActsUntil) {
+        self.written = Some((acts, told.to_owned()));
     }
 
     fn agreed(&mut self, effect: &Effect) {

@@ -7,6 +7,7 @@ use headwater_engine::reading::{ActKind, Found};
 use headwater_engine::runbook::{
     Asks, Clock, Offer, Progress, Runbook, Step, clock, offers, progress, ranked,
 };
+use headwater_engine::snapshot::ActsUntil;
 use headwater_engine::{Moment, Snapshot};
 
 use super::RunbookPanel;
@@ -17,23 +18,11 @@ pub(super) struct Known {
     runbook: String,
     at: Moment,
     is_past: bool,
-    acts: Acts,
+    acts: ActsUntil,
     progress: Arc<Progress>,
 }
 
-/// How many acts are kept, and when the last was: of many the oldest go, so that their number alone stands still.
-pub(super) type Acts = (usize, Option<Moment>);
-
-fn acts(snapshot: &Snapshot) -> Acts {
-    (snapshot.acts.len(), snapshot.acts.last().map(|act| act.at))
-}
-
 impl Known {
-    /// The acts that it was told by.
-    pub(super) fn acts(&self) -> Acts {
-        self.acts
-    }
-
     /// The moment of the snapshot.
     pub(super) fn at(&self) -> Moment {
         self.at
@@ -86,24 +75,24 @@ impl RunbookPanel {
             known.runbook == runbook.id
                 && known.at == snapshot.at
                 && known.is_past == snapshot.gone_back_from.is_some()
-                && known.acts == acts(snapshot)
+                && known.acts == snapshot.acts_until()
         };
         if !self.known.as_ref().is_some_and(is_told) {
             self.known = Some(Known {
                 runbook: runbook.id.clone(),
                 at: snapshot.at,
                 is_past: snapshot.gone_back_from.is_some(),
-                acts: acts(snapshot),
+                acts: snapshot.acts_until(),
                 progress: Arc::new(progress(runbook, snapshot)),
             });
         }
-        self.follow(runbook, acts(snapshot));
+        self.follow(runbook, snapshot.acts_until());
         self.peek(view)
     }
 
     /// Goes to the step that is due once more acts are recorded, and at no other time.
-    fn follow(&mut self, runbook: &Runbook, acts: Acts) {
-        let is_followed = |(at, id): &(Acts, String)| *at == acts && runbook.step(id).is_some();
+    fn follow(&mut self, runbook: &Runbook, acts: ActsUntil) {
+        let is_followed = |(at, id): &(ActsUntil, String)| *at == acts && runbook.step(id).is_some();
         if self.followed.as_ref().is_some_and(is_followed) {
             return;
         }
@@ -124,7 +113,7 @@ impl RunbookPanel {
         let offers = offers(step, &view.library.remedies, view.snapshot);
         let action = self.action.unwrap_or_else(|| untaken(&offers).unwrap_or(0));
         let action = action.min(offers.len().saturating_sub(1));
-        let is_newest = |at: &Acts| *at == acts(view.snapshot);
+        let is_newest = |at: &ActsUntil| *at == view.snapshot.acts_until();
         let written = self.written.as_ref().filter(|(at, _)| is_newest(at)).map(|(_, told)| told.clone());
         Some(Shown {
             runbook,

@@ -1,5 +1,7 @@
 //! What is told until the next key.
 
+use headwater_engine::snapshot::ActsUntil;
+
 use super::Screen;
 
 /// One line that tells what became of an action, until the next key.
@@ -21,8 +23,8 @@ pub enum About {
     Action,
     /// An answer to a runbook that was kept. What comes next is asked by keys, so it stands beside them.
     Answer,
-    /// A report that was written.
-    Report,
+    /// A report that was written, with the acts of people that stand in it: more may have come while it was.
+    Report(ActsUntil),
 }
 
 impl Notice {
@@ -40,8 +42,8 @@ impl Notice {
 impl Screen {
     /// Says what became of an effect; of a report that was written the panels hear too.
     pub fn tell(&mut self, notice: Notice) {
-        if notice.about == About::Report {
-            self.panels.iter_mut().for_each(|panel| panel.written(&notice.text));
+        if let About::Report(acts) = notice.about {
+            self.panels.iter_mut().for_each(|panel| panel.written(&notice.text, acts));
         }
         self.notice = Some(notice);
     }

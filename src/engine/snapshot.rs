@@ -29,6 +29,9 @@ use crate::timeline::Timeline;
 use crate::upstream_time::UpstreamTime;
 pub use sources::{GpuLeft, Listed, SourceState};
 
+/// How many acts of people are kept, and when the last was: of many the oldest go, so that their number alone stands still.
+pub type ActsUntil = (usize, Option<Moment>);
+
 /// Everything that can be shown about one moment; freezing the screen is keeping an old one.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -156,6 +159,11 @@ impl Snapshot {
         let mut notes: Vec<Note> = self.acts.iter().map(Note::of).collect();
         notes.sort_by_key(|note| note.at);
         Report { notes, ..(*self.report).clone() }
+    }
+
+    /// Which acts of people it holds.
+    pub fn acts_until(&self) -> ActsUntil {
+        (self.acts.len(), self.acts.last().map(|act| act.at))
     }
 
     /// Since when no target gives anything any more, though some did; `None` while any does.

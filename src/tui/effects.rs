@@ -146,7 +146,7 @@ impl<F: Face> Run<F> {
         // A disk may take its time.
         tokio::task::spawn_blocking(move || {
             let notice = match files::export(&snapshot, versions) {
-                Ok(text) => Notice::new(text, false).about(About::Report),
+                Ok(text) => Notice::new(text, false).about(About::Report(snapshot.acts_until())),
                 Err(text) => Notice::new(text, true),
             };
             let _ = told.send(notice);

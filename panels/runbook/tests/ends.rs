@@ -50,7 +50,8 @@ fn while_callers_suffer_the_next_action_is_named_until_none_is_left_and_then_the
         stage.hint(),
         "next: press e to write the report; no action is left; step 2 is left open (left 2 times)"
     );
-    stage.panel.written("written to this folder: headwater-ranker.md and .json");
+    let written = stage.world.snapshot().acts_until();
+    stage.panel.written("written to this folder: headwater-ranker.md and .json", written);
     let told = "next: press q to leave; the report is written to this folder: headwater-ranker.md and .json";
     assert_eq!(stage.hint(), told);
     // Nothing is cut where it needs a second row.
@@ -61,7 +62,11 @@ fn while_callers_suffer_the_next_action_is_named_until_none_is_left_and_then_the
     stage.act(Action::Left);
     assert!(stage.drawn(100, 30).contains("question 2?"));
     // What is answered now does not stand in that report.
+    let before = stage.world.snapshot().acts_until();
     stage.does(Action::Confirm);
+    assert_eq!(stage.hint(), "next: press e to write the report; no action is left");
+    // Nor does what was answered while it was being written.
+    stage.panel.written("written to this folder: headwater-ranker.md and .json", before);
     assert_eq!(stage.hint(), "next: press e to write the report; no action is left");
 }
 
