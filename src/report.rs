@@ -22,7 +22,7 @@ pub use layout::Layout;
 /// The forms of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For a terminal of 80 columns.
+    /// For a terminal, of 80 columns at most.
     #[default]
     Text,
     /// For programs: the stable shape of schema 1.
@@ -32,10 +32,18 @@ pub enum Format {
     Markdown,
 }
 
+/// The columns of the form for a terminal, where it is not narrower.
+pub const COLUMNS: usize = 80;
+
 /// Writes a report in one form; ends with a line feed.
 pub fn render(snapshot: &Snapshot, format: Format) -> String {
+    render_within(snapshot, format, COLUMNS)
+}
+
+/// The same for a terminal of so many columns, which only the form for one goes by.
+pub fn render_within(snapshot: &Snapshot, format: Format, columns: usize) -> String {
     match format {
-        Format::Text => text::render(snapshot),
+        Format::Text => text::render(snapshot, columns),
         Format::Json => json(&snapshot.written()),
         Format::Markdown => markdown::render(snapshot),
     }

@@ -4,8 +4,10 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 
+use headwater_engine::Snapshot;
+
 use super::{EXIT_IO, EXIT_USAGE};
-use crate::report::Layout;
+use crate::report::{COLUMNS, Format, Layout, render_within};
 
 /// The narrowest text, whatever the terminal's width: below this nothing can be read.
 const LEAST_COLUMNS: usize = 40;
@@ -72,9 +74,19 @@ impl From<crate::recording::RecordingError> for Failure {
 
 /// An empty text for standard output, of so many columns at most: a terminal that is narrower would break its lines again.
 pub(super) fn layout(most: usize) -> Layout {
+    Layout::new(room(most))
+}
+
+/// Writes a report to standard output.
+pub(super) fn print_report(snapshot: &Snapshot, format: Format) -> Result<(), Failure> {
+    print(&render_within(snapshot, format, room(COLUMNS)))
+}
+
+/// The columns of a text for standard output, of so many at most.
+fn room(most: usize) -> usize {
     let is_terminal = io::stdout().is_terminal();
     let terminal = if is_terminal { crossterm::terminal::size().ok() } else { None };
-    Layout::new(columns(most, terminal.map(|(columns, _)| columns)))
+    columns(most, terminal.map(|(columns, _)| columns))
 }
 
 /// The columns of a text in a terminal of so many, where it goes to one that tells; some tell 0.

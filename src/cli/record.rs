@@ -8,13 +8,13 @@ use headwater_engine::{Baselines, Moment};
 use headwater_panels::Status;
 
 use super::baselines::begin;
-use super::output::{Failure, print, say};
+use super::output::{Failure, print_report, say};
 use super::target::TargetArgs;
 use super::tui::{LeadArgs, ScreenArgs, end};
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::{App, Step};
 use crate::recording::{Header, Player, Recorder, Tape};
-use crate::report::{Format, render};
+use crate::report::Format;
 use crate::tui::feed;
 use crate::tui::run::Face;
 use crate::tui::terminal::is_terminal;
@@ -171,6 +171,6 @@ fn play(tape: Tape, format: Format, speed: f64) -> Result<u8, Failure> {
         say(format_args!("'{name}' ends in the middle of a line: what came before it was replayed"));
     }
     let Some(snapshot) = player.snapshot() else { return Err(holds_nothing(&name)) };
-    print(&render(&snapshot, format))?;
+    print_report(&snapshot, format)?;
     Ok(0)
 }

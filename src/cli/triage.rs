@@ -7,14 +7,14 @@ use clap::Args;
 
 use super::baselines::BaselineArgs;
 use super::consent::ConsentArgs;
-use super::output::{Failure, print};
+use super::output::{Failure, print_report};
 use super::target::TargetArgs;
 use super::{EXIT_UNAVAILABLE, interrupted, span};
 use crate::app::App;
 use crate::app::triage::{TriageOptions, triage};
 use crate::config::Config;
 use crate::recording::{Header, Recorder};
-use crate::report::{Format, render};
+use crate::report::Format;
 use crate::sources::redis::ScanBudget;
 
 /// How long a pass looks unless told otherwise.
@@ -87,7 +87,7 @@ pub(super) async fn pass(config: &Config, args: &PassArgs, started: Instant) -> 
             "ended before the first evaluation: look for at least 1s",
         ));
     };
-    print(&render(&snapshot, args.format.unwrap_or_default()))?;
+    print_report(&snapshot, args.format.unwrap_or_default())?;
     saved.save(learned);
     Ok(snapshot.report.conclusion.exit_code())
 }

@@ -1,4 +1,4 @@
-//! The report for a terminal of 80 columns: the verdict first, then why, then everything else.
+//! The report for a terminal: the verdict first, then why, then everything else.
 
 use headwater_engine::Snapshot;
 use headwater_engine::report::{Report, Suspect, Verdict};
@@ -9,14 +9,16 @@ use super::{
     unavailable, unjudged, verdict_word,
 };
 
-const WIDTH: usize = 80;
+/// The widest that the column of subjects is beside the reasons of verdicts in 80 columns, and what it leaves to those in fewer.
+const SUBJECTS: usize = 36;
+const REASONS: usize = 33;
 
 /// The column beside the labels.
 const INDENT: usize = 9;
 
-pub(super) fn render(snapshot: &Snapshot) -> String {
+pub(super) fn render(snapshot: &Snapshot, columns: usize) -> String {
     let report = &snapshot.written();
-    let mut out = Layout::new(WIDTH);
+    let mut out = Layout::new(columns);
     out.hang("", 0, &format!("{} at {} UTC: {}", report.name, report.at.clock(), headline_of(snapshot)));
     out.hang("", 0, &format!("{}: {}", shape_words(report.shape.kind), report.shape.sentence));
     if let Some(symptom) = &report.symptom {
@@ -55,7 +57,7 @@ pub(super) fn render(snapshot: &Snapshot) -> String {
             out.hang("       -", INDENT, check);
         }
     }
-    verdicts(&mut out, report);
+    verdicts(&mut out, report, columns);
     out.blank();
     for (row, line) in all_departures(snapshot).into_iter().enumerate() {
         out.hang(if row == 0 { "left" } else { "" }, INDENT, &line);
@@ -98,13 +100,13 @@ fn accusation(out: &mut Layout, snapshot: &Snapshot, suspect: &Suspect) {
     }
 }
 
-fn verdicts(out: &mut Layout, report: &Report) {
+fn verdicts(out: &mut Layout, report: &Report, columns: usize) {
     if report.verdicts.is_empty() {
         return;
     }
     out.blank();
     let widest = report.verdicts.iter().map(|row| row.subject.as_str().chars().count()).max().unwrap_or(0);
-    let subject_width = widest.clamp(7, 36);
+    let subject_width = widest.clamp(7, SUBJECTS.min(columns.saturating_sub(INDENT + 2 + REASONS)).max(7));
     let column = INDENT + subject_width + 2;
     out.line(&format!("{:<INDENT$}{:<subject_width$}  why", "verdict", "subject"));
     for row in &report.verdicts {
@@ -124,11 +126,12 @@ fn is_told_above(report: &Report, reason: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::COLUMNS;
     use crate::report::example::incident;
 
     #[test]
     fn an_incident_reads_from_the_verdict_down() {
-        insta::assert_snapshot!(render(&incident()), @r#"
+        insta::assert_snapshot!(render(&incident(), COLUMNS), @r#"
         ranker-prod at 14:07:05 UTC: INCIDENT
         slow only: p99 2.41 s, errors 0 %
         symptom  p99 2.41 s, objective 500 ms (since before 14:06:55)
@@ -178,7 +181,7 @@ mod tests {
             ],
         };
         snapshot.acts = vec![OperatorAct { at: Moment(50_820_000), kind: ActKind::Step(step) }].into();
-        let text = render(&snapshot);
+        let text = render(&snapshot, COLUMNS);
         let told = "notes    14:07:00 UTC step: 2.1 Answer time: confirmed bad\n       \
                     - every node answers within 5 ms: yes, 0.7 ms (1 s old), the worst of 3;\n         limit 5 ms\n       \
                     - #2 is slow\n";
@@ -187,7 +190,9 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_a_terminal() {
-        let text = render(&incident());
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        for columns in [40, 60, COLUMNS] {
+            let text = render(&incident(), columns);
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+        }
     }
 }
