@@ -1,13 +1,15 @@
 //! Which requests a GPU serves, as far as anybody tells: rules and panels ask the same, each of the numbers that it has.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::gpu_memory::Growth;
 use crate::graph::Graph;
 use crate::metric::{GPU_PROCESS_MEMORY, REQUESTS};
 use crate::snapshot::Snapshot;
-use crate::store::Trace;
+use crate::store::{Seen, Trace};
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// The services that a GPU works for.
@@ -72,20 +74,33 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 const TOLD_LATELY: Duration = Duration::from_secs(30);
 
 /// Whether a process that came to the others of a GPU lately holds most of what its memory grew by; `each` is what each process
-/// held.
-fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = &'a Trace>) -> bool {
-    let holders: Vec<(Moment, f64)> = each
-        .filter_map(|trace| {
-            let now = trace.latest_at(growth.to.at).filter(|seen| seen.at >= growth.to.at - TOLD_LATELY)?;
-            let first = trace.fine_bins().next().map(|bin| bin.start).into_iter();
-            Some((first.chain(trace.oldest().map(|seen| seen.at)).min()?, now.value))
-        })
-        .collect();
+/// held, by its name. One that another tool tells by another name is no newcomer: its number is the same.
+fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = (Option<&'a RemoteText>, &'a Trace)>) -> bool {
+    let mut holders: BTreeMap<&str, Holder> = BTreeMap::new();
+    for (name, trace) in each {
+        let bin = trace.fine_bins().next().map(|bin| bin.start).into_iter();
+        let Some(first) = bin.chain(trace.oldest().map(|seen| seen.at)).min() else { continue };
+        let number = name.map_or("", |name| name.as_str().split(' ').next().unwrap_or_default());
+        let holder = holders.entry(number).or_insert(Holder { since: first, now: None });
+        holder.since = holder.since.min(first);
+        let now = trace.latest_at(growth.to.at).filter(|seen| seen.at >= growth.to.at - TOLD_LATELY);
+        holder.now = holder.now.into_iter().chain(now).max_by_key(|seen| seen.at);
+    }
+    let holders: Vec<(Moment, f64)> =
+        holders.into_values().filter_map(|holder| Some((holder.since, holder.now?.value))).collect();
     let Some(eldest) = holders.iter().map(|(since, _)| *since).min() else { return false };
     let gained = growth.to.value - growth.from.value;
     holders.iter().any(|(since, holds)| {
         *since > eldest + AT_ONCE && *since + ARRIVING >= growth.to.at && *holds >= gained / 2.0
     })
+}
+
+/// A process on a GPU.
+struct Holder {
+    /// When it was first told of.
+    since: Moment,
+    /// What it holds, where that was told lately.
+    now: Option<Seen>,
 }
 
 /// Whether the growth of the memory of a part of a GPU may be a server that loads: it came to the processes there lately; or
@@ -97,7 +112,7 @@ pub(crate) fn may_load<'a>(
     growth: &Growth,
     parts: impl Fn(&Subject) -> Vec<Subject>,
     rate: impl Fn(&Subject, Moment, Moment) -> Option<f64>,
-    each: impl Iterator<Item = &'a Trace>,
+    each: impl Iterator<Item = (Option<&'a RemoteText>, &'a Trace)>,
 ) -> bool {
     if is_arrival(growth, each) {
         return true;
@@ -114,7 +129,7 @@ impl Snapshot {
             self.history.trace(by, REQUESTS, None).and_then(|trace| trace.mean_between(from, to))
         };
         let each = self.history.traces(part).filter(|(name, ..)| **name == GPU_PROCESS_MEMORY.into());
-        may_load(&self.graph, part, growth, parts, rate, each.map(|(.., trace)| trace))
+        may_load(&self.graph, part, growth, parts, rate, each.map(|(_, name, trace)| (name, trace)))
     }
 }
 
@@ -124,8 +139,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::reading::{Call, Origin};
+    use crate::reading::{Call, Origin, Reading, Value};
     use crate::settings::Settings;
+    use crate::store::Store;
 
     #[test]
     fn of_a_fleet_two_gpus_are_looked_at_to_know_that_there_is_more_than_one() {
@@ -150,5 +166,37 @@ mod tests {
         assert_eq!(looks(0), (true, 0, 0));
         assert_eq!(looks(1), (true, 1, 1));
         assert_eq!(looks(1_000), (false, 2, 1_000));
+    }
+
+    #[test]
+    fn what_another_tool_names_otherwise_is_no_newcomer() {
+        let told = |seconds: std::ops::Range<i64>, bytes: f64| {
+            let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+            let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+            for second in seconds {
+                let mut reading = Reading::new(gpu.clone(), Moment(second * 1_000));
+                reading.part(&gpu, GPU_PROCESS_MEMORY, "any", Value::Gauge(bytes));
+                store.take(&reading, false, None);
+            }
+            store.points(&gpu, GPU_PROCESS_MEMORY, Some(&RemoteText::new("any"))).unwrap().trace().clone()
+        };
+        let seen = |second: i64, value| Seen { value, at: Moment(second * 1_000) };
+        let growth = Growth {
+            per_second: 1e7,
+            slope_from: Moment(0),
+            is_no_load: true,
+            from: seen(0, 10e9),
+            to: seen(219, 12e9),
+            full_in_s: None,
+            full_since: None,
+        };
+        let (before, since, always) = (told(0..200, 9e9), told(200..220, 9e9), told(0..220, 1e9));
+        let arrives = |rows: &[(&str, &Trace)]| {
+            let names: Vec<RemoteText> = rows.iter().map(|(name, _)| RemoteText::new(name)).collect();
+            is_arrival(&growth, names.iter().map(Some).zip(rows.iter().map(|(_, trace)| *trace)))
+        };
+        assert!(arrives(&[("1 watcher", &always), ("7 loader", &since)]));
+        assert!(!arrives(&[("1 watcher", &always), ("7 loader", &before), ("7 /usr/bin/loader", &since)]));
+        assert!(arrives(&[("1 watcher", &always), ("6 loader", &before), ("7 loader", &since)]));
     }
 }
