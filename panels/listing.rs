@@ -135,8 +135,12 @@ impl<P: ListPanel> Panel for P {
     }
 
     fn short(&self, action: Action, view: &View<'_>) -> Option<&'static str> {
-        let leads_nowhere = action == Action::Open && !self.listing().leads;
-        self.beside_key(action, view).filter(|_| !leads_nowhere)
+        let does_nothing = match action {
+            Action::Open => !self.listing().leads,
+            Action::Copy => !self.listing().tells,
+            _ => false,
+        };
+        self.beside_key(action, view).filter(|_| !does_nothing)
     }
 
     fn words(&self) -> &'static [(&'static str, &'static str)] {
@@ -161,11 +165,7 @@ impl<P: ListPanel> Panel for P {
 
     fn copied(&self, view: &View<'_>) -> Option<String> {
         let rows = self.rows(view);
-        let listing = self.listing();
-        let row = match listing.opened_id() {
-            Some(_) => listing.opened(&rows),
-            None => listing.table.selected(&rows),
-        };
+        let row = self.listing().in_sight(&rows);
         row.map(|row| self.in_words(row)).or_else(|| self.in_all(view))
     }
 
@@ -189,6 +189,8 @@ pub(crate) struct Listing<R: 'static> {
     opened: Option<String>,
     /// Whether `open` does something to the row under the cursor, as of the last look.
     leads: bool,
+    /// Whether there is something to copy, as of the last look: to ask anew would make all rows at every frame.
+    tells: bool,
     /// A subject on whose row the cursor is to be put.
     wanted: Option<Subject>,
     /// The rows of the last look, where they are worth keeping.
@@ -198,7 +200,7 @@ pub(crate) struct Listing<R: 'static> {
 impl<R: Row> Listing<R> {
     pub(crate) fn new(columns: &'static [Column<R>]) -> Self {
         let (table, page) = (Table::new(columns), Page::default());
-        Self { table, page, opened: None, leads: true, wanted: None, kept: None }
+        Self { table, page, opened: None, leads: true, tells: true, wanted: None, kept: None }
     }
 
     /// The id of the row whose page is shown, be the row still there or not.
@@ -210,6 +212,14 @@ impl<R: Row> Listing<R> {
     pub(crate) fn opened<'a>(&self, rows: &'a [R]) -> Option<&'a R> {
         let opened = self.opened_id()?;
         rows.iter().find(|row| row.id() == opened)
+    }
+
+    /// The row whose page is shown, else the one under the cursor.
+    fn in_sight<'a>(&self, rows: &'a [R]) -> Option<&'a R> {
+        match self.opened {
+            Some(_) => self.opened(rows),
+            None => self.table.selected(rows),
+        }
     }
 
     /// Leaves the page, and puts the cursor on the row of a subject at the next look.

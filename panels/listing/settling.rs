@@ -42,6 +42,9 @@ pub(super) fn draw_by<P: ListPanel>(
     if !area.is_empty() {
         draw(panel, &mut rows, view, area, buffer);
     }
-    panel.listing_mut().leads = opening::leads(panel, &rows, view);
+    let tells = panel.listing().in_sight(&rows).is_some() || panel.in_all(view).is_some();
+    let leads = opening::leads(panel, &rows, view);
+    let listing = panel.listing_mut();
+    (listing.leads, listing.tells) = (leads, tells);
     keep(panel, rows, view);
 }
