@@ -1,13 +1,15 @@
 //! Which requests a GPU serves, as far as anybody tells: rules and panels ask the same, each of the numbers that it has.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::gpu_memory::Growth;
 use crate::graph::Graph;
 use crate::metric::{GPU_PROCESS_MEMORY, REQUESTS};
 use crate::snapshot::Snapshot;
-use crate::store::Trace;
+use crate::store::{Seen, Trace};
 use crate::subject::{Kind, Subject};
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 /// The services that a GPU works for.
@@ -62,6 +64,9 @@ fn is_served(
     })
 }
 
+/// The id and name of a process as a tool tells them, with what it held.
+type Process<'a> = (Option<&'a RemoteText>, &'a Trace);
+
 /// A process that comes to a GPU loads for so long at most; one that loads for longer is judged as any other.
 const ARRIVING: Duration = Duration::from_secs(300);
 
@@ -71,20 +76,42 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 /// What is known of the memory of one process was told so lately.
 const TOLD_LATELY: Duration = Duration::from_secs(30);
 
+/// What is known of the memory of one process, by whichever tools tell of it.
+struct Holder {
+    since: Moment,
+    last: Seen,
+}
+
+/// Processes by their ids with what they held, up to a moment. Tools call one process differently, as by its whole path, so
+/// that what another tells from now on is of a process that was there before.
+fn holders<'a>(each: impl Iterator<Item = Process<'a>>, until: Moment) -> BTreeMap<&'a str, Holder> {
+    let mut holders: BTreeMap<&str, Holder> = BTreeMap::new();
+    for (part, trace) in each {
+        let first = trace.fine_bins().next().map(|bin| bin.start).into_iter();
+        let since = first.chain(trace.oldest().map(|seen| seen.at)).min();
+        let Some((since, last)) = since.zip(trace.latest_at(until)) else { continue };
+        let id = part.and_then(|part| part.as_str().split(' ').next()).unwrap_or_default();
+        let known = holders.entry(id).or_insert(Holder { since, last });
+        known.since = known.since.min(since);
+        if last.at > known.last.at {
+            known.last = last;
+        }
+    }
+    holders
+}
+
 /// Whether a process that came to the others of a GPU lately holds most of what its memory grew by; `each` is what each process
-/// held.
-fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = &'a Trace>) -> bool {
-    let holders: Vec<(Moment, f64)> = each
-        .filter_map(|trace| {
-            let now = trace.latest_at(growth.to.at).filter(|seen| seen.at >= growth.to.at - TOLD_LATELY)?;
-            let first = trace.fine_bins().next().map(|bin| bin.start).into_iter();
-            Some((first.chain(trace.oldest().map(|seen| seen.at)).min()?, now.value))
-        })
-        .collect();
-    let Some(eldest) = holders.iter().map(|(since, _)| *since).min() else { return false };
+/// held. Where nobody has told of the others since it came, it is the same ones as another tool counts them.
+fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = Process<'a>>) -> bool {
+    let holders = holders(each, growth.to.at);
     let gained = growth.to.value - growth.from.value;
-    holders.iter().any(|(since, holds)| {
-        *since > eldest + AT_ONCE && *since + ARRIVING >= growth.to.at && *holds >= gained / 2.0
+    holders.values().any(|new| {
+        let is_beside_another =
+            holders.values().any(|one| one.since + AT_ONCE < new.since && one.last.at >= new.since);
+        is_beside_another
+            && new.last.at >= growth.to.at - TOLD_LATELY
+            && new.since + ARRIVING >= growth.to.at
+            && new.last.value >= gained / 2.0
     })
 }
 
@@ -97,7 +124,7 @@ pub(crate) fn may_load<'a>(
     growth: &Growth,
     parts: impl Fn(&Subject) -> Vec<Subject>,
     rate: impl Fn(&Subject, Moment, Moment) -> Option<f64>,
-    each: impl Iterator<Item = &'a Trace>,
+    each: impl Iterator<Item = Process<'a>>,
 ) -> bool {
     if is_arrival(growth, each) {
         return true;
@@ -114,7 +141,7 @@ impl Snapshot {
             self.history.trace(by, REQUESTS, None).and_then(|trace| trace.mean_between(from, to))
         };
         let each = self.history.traces(part).filter(|(name, ..)| **name == GPU_PROCESS_MEMORY.into());
-        may_load(&self.graph, part, growth, parts, rate, each.map(|(.., trace)| trace))
+        may_load(&self.graph, part, growth, parts, rate, each.map(|(_, part, trace)| (part, trace)))
     }
 }
 
@@ -124,8 +151,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::reading::{Call, Origin};
+    use crate::reading::{Call, Origin, Reading, Value};
     use crate::settings::Settings;
+    use crate::store::Store;
 
     #[test]
     fn of_a_fleet_two_gpus_are_looked_at_to_know_that_there_is_more_than_one() {
@@ -150,5 +178,49 @@ mod tests {
         assert_eq!(looks(0), (true, 0, 0));
         assert_eq!(looks(1), (true, 1, 1));
         assert_eq!(looks(1_000), (false, 2, 1_000));
+    }
+
+    /// Whether a process arrives, of those that were each told of from one second to another, in gigabytes at the end.
+    fn arrives(processes: &[(&str, (i64, i64), f64)]) -> bool {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..120 {
+            let mut reading = Reading::new("host/host-a".parse().unwrap(), Moment(second * 1_000));
+            for (name, (from, to), holds) in processes {
+                if (*from..*to).contains(&second) {
+                    reading.part(&gpu, GPU_PROCESS_MEMORY, name, Value::Gauge(holds * 1e9));
+                }
+            }
+            store.take(&reading, false, None);
+        }
+        let seen = |second: i64, value| Seen { value, at: Moment(second * 1_000) };
+        let growth = Growth {
+            per_second: 1e8,
+            slope_from: Moment(0),
+            is_no_load: true,
+            from: seen(0, 8e9),
+            to: seen(119, 10e9),
+            full_in_s: None,
+            full_since: None,
+        };
+        let names = store.parts(&gpu, GPU_PROCESS_MEMORY);
+        let each = names.iter().filter_map(|name| {
+            Some((name.as_ref(), store.points(&gpu, GPU_PROCESS_MEMORY, name.as_ref())?.trace()))
+        });
+        is_arrival(&growth, each)
+    }
+
+    #[test]
+    fn another_tool_that_tells_of_the_same_processes_brings_none() {
+        let old = ("11 ranker", (0, 120), 8.0);
+        assert!(arrives(&[old, ("12 embedder", (100, 120), 2.0)]), "a second one");
+        assert!(!arrives(&[old, ("12 embedder", (100, 120), 0.2)]), "it holds little");
+        assert!(!arrives(&[old, ("12 embedder", (5, 120), 2.0)]), "seen at once");
+        let silent = ("11 ranker", (0, 100), 8.0);
+        assert!(!arrives(&[silent, ("11 /usr/bin/ranker", (103, 120), 10.0)]), "in its place");
+        assert!(!arrives(&[old, ("11 /usr/bin/ranker", (103, 120), 10.0)]), "beside it");
+        assert!(!arrives(&[silent, ("7 ranker", (103, 120), 10.0)]), "by the ids of a container");
+        let both = ("11 /usr/bin/ranker", (103, 120), 8.0);
+        assert!(arrives(&[silent, both, ("12 embedder", (115, 120), 2.0)]), "one that comes after it");
     }
 }

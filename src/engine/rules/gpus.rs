@@ -8,7 +8,7 @@ use crate::gpu_requests::{self, gpus_below, served};
 use crate::metric::{GPU_PROCESS_MEMORY, GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
 use crate::report::Confidence;
 use crate::scene::{OnMachines, Scene};
-use crate::store::{Points, Seen};
+use crate::store::Seen;
 use crate::subject::{Kind, Subject};
 use crate::text::RemoteText;
 use crate::time::Moment;
@@ -121,9 +121,11 @@ fn known_parts(scene: &Scene<'_>, of: &Subject) -> Vec<Subject> {
 /// Whether the growth of the memory of a part may be a server that loads.
 pub(super) fn may_load(scene: &Scene<'_>, part: &Subject, growth: &Growth) -> bool {
     let rate = |by: &Subject, from, to| mean_requests(scene, by, (from, to));
-    let names = scene.store.parts(part, GPU_PROCESS_MEMORY).into_iter();
-    let each = names.filter_map(|name| scene.store.points(part, GPU_PROCESS_MEMORY, name.as_ref()));
-    let each = each.map(Points::trace);
+    let names = scene.store.parts(part, GPU_PROCESS_MEMORY);
+    let each = names
+        .iter()
+        .map(Option::as_ref)
+        .filter_map(|name| Some((name, scene.store.points(part, GPU_PROCESS_MEMORY, name)?.trace())));
     gpu_requests::may_load(scene.graph, part, growth, |of| known_parts(scene, of), rate, each)
 }
 
