@@ -64,6 +64,9 @@ fn is_served(
     })
 }
 
+/// The id and name of a process as a tool tells them, with what it held.
+type Process<'a> = (Option<&'a RemoteText>, &'a Trace);
+
 /// A process that comes to a GPU loads for so long at most; one that loads for longer is judged as any other.
 const ARRIVING: Duration = Duration::from_secs(300);
 
@@ -73,34 +76,43 @@ const AT_ONCE: Duration = Duration::from_secs(10);
 /// What is known of the memory of one process was told so lately.
 const TOLD_LATELY: Duration = Duration::from_secs(30);
 
-/// Whether a process that came to the others of a GPU lately holds most of what its memory grew by; `each` is what each process
-/// held, by its name. One that another tool tells by another name is no newcomer: its number is the same.
-fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = (Option<&'a RemoteText>, &'a Trace)>) -> bool {
-    let mut holders: BTreeMap<&str, Holder> = BTreeMap::new();
-    for (name, trace) in each {
-        let bin = trace.fine_bins().next().map(|bin| bin.start).into_iter();
-        let Some(first) = bin.chain(trace.oldest().map(|seen| seen.at)).min() else { continue };
-        let number = name.map_or("", |name| name.as_str().split(' ').next().unwrap_or_default());
-        let holder = holders.entry(number).or_insert(Holder { since: first, now: None });
-        holder.since = holder.since.min(first);
-        let now = trace.latest_at(growth.to.at).filter(|seen| seen.at >= growth.to.at - TOLD_LATELY);
-        holder.now = holder.now.into_iter().chain(now).max_by_key(|seen| seen.at);
-    }
-    let holders: Vec<(Moment, f64)> =
-        holders.into_values().filter_map(|holder| Some((holder.since, holder.now?.value))).collect();
-    let Some(eldest) = holders.iter().map(|(since, _)| *since).min() else { return false };
-    let gained = growth.to.value - growth.from.value;
-    holders.iter().any(|(since, holds)| {
-        *since > eldest + AT_ONCE && *since + ARRIVING >= growth.to.at && *holds >= gained / 2.0
-    })
+/// What is known of the memory of one process, by whichever tools tell of it.
+struct Holder {
+    since: Moment,
+    last: Seen,
 }
 
-/// A process on a GPU.
-struct Holder {
-    /// When it was first told of.
-    since: Moment,
-    /// What it holds, where that was told lately.
-    now: Option<Seen>,
+/// Processes by their ids with what they held, up to a moment. Tools call one process differently, as by its whole path, so
+/// that what another tells from now on is of a process that was there before.
+fn holders<'a>(each: impl Iterator<Item = Process<'a>>, until: Moment) -> BTreeMap<&'a str, Holder> {
+    let mut holders: BTreeMap<&str, Holder> = BTreeMap::new();
+    for (part, trace) in each {
+        let first = trace.fine_bins().next().map(|bin| bin.start).into_iter();
+        let since = first.chain(trace.oldest().map(|seen| seen.at)).min();
+        let Some((since, last)) = since.zip(trace.latest_at(until)) else { continue };
+        let id = part.and_then(|part| part.as_str().split(' ').next()).unwrap_or_default();
+        let known = holders.entry(id).or_insert(Holder { since, last });
+        known.since = known.since.min(since);
+        if last.at > known.last.at {
+            known.last = last;
+        }
+    }
+    holders
+}
+
+/// Whether a process that came to the others of a GPU lately holds most of what its memory grew by; `each` is what each process
+/// held. Where nobody has told of the others since it came, it is the same ones as another tool counts them.
+fn is_arrival<'a>(growth: &Growth, each: impl Iterator<Item = Process<'a>>) -> bool {
+    let holders = holders(each, growth.to.at);
+    let gained = growth.to.value - growth.from.value;
+    holders.values().any(|new| {
+        let is_beside_another =
+            holders.values().any(|one| one.since + AT_ONCE < new.since && one.last.at >= new.since);
+        is_beside_another
+            && new.last.at >= growth.to.at - TOLD_LATELY
+            && new.since + ARRIVING >= growth.to.at
+            && new.last.value >= gained / 2.0
+    })
 }
 
 /// Whether the growth of the memory of a part of a GPU may be a server that loads: it came to the processes there lately; or
@@ -112,7 +124,7 @@ pub(crate) fn may_load<'a>(
     growth: &Growth,
     parts: impl Fn(&Subject) -> Vec<Subject>,
     rate: impl Fn(&Subject, Moment, Moment) -> Option<f64>,
-    each: impl Iterator<Item = (Option<&'a RemoteText>, &'a Trace)>,
+    each: impl Iterator<Item = Process<'a>>,
 ) -> bool {
     if is_arrival(growth, each) {
         return true;
@@ -129,7 +141,7 @@ impl Snapshot {
             self.history.trace(by, REQUESTS, None).and_then(|trace| trace.mean_between(from, to))
         };
         let each = self.history.traces(part).filter(|(name, ..)| **name == GPU_PROCESS_MEMORY.into());
-        may_load(&self.graph, part, growth, parts, rate, each.map(|(_, name, trace)| (name, trace)))
+        may_load(&self.graph, part, growth, parts, rate, each.map(|(_, part, trace)| (part, trace)))
     }
 }
 
@@ -168,35 +180,47 @@ mod tests {
         assert_eq!(looks(1_000), (false, 2, 1_000));
     }
 
-    #[test]
-    fn what_another_tool_names_otherwise_is_no_newcomer() {
-        let told = |seconds: std::ops::Range<i64>, bytes: f64| {
-            let mut store = Store::new(Duration::from_secs(1), 1 << 20);
-            let gpu: Subject = "gpu/host-a:0".parse().unwrap();
-            for second in seconds {
-                let mut reading = Reading::new(gpu.clone(), Moment(second * 1_000));
-                reading.part(&gpu, GPU_PROCESS_MEMORY, "any", Value::Gauge(bytes));
-                store.take(&reading, false, None);
+    /// Whether a process arrives, of those that were each told of from one second to another, in gigabytes at the end.
+    fn arrives(processes: &[(&str, (i64, i64), f64)]) -> bool {
+        let mut store = Store::new(Duration::from_secs(1), 1 << 20);
+        let gpu: Subject = "gpu/host-a:0".parse().unwrap();
+        for second in 0..120 {
+            let mut reading = Reading::new("host/host-a".parse().unwrap(), Moment(second * 1_000));
+            for (name, (from, to), holds) in processes {
+                if (*from..*to).contains(&second) {
+                    reading.part(&gpu, GPU_PROCESS_MEMORY, name, Value::Gauge(holds * 1e9));
+                }
             }
-            store.points(&gpu, GPU_PROCESS_MEMORY, Some(&RemoteText::new("any"))).unwrap().trace().clone()
-        };
+            store.take(&reading, false, None);
+        }
         let seen = |second: i64, value| Seen { value, at: Moment(second * 1_000) };
         let growth = Growth {
-            per_second: 1e7,
+            per_second: 1e8,
             slope_from: Moment(0),
             is_no_load: true,
-            from: seen(0, 10e9),
-            to: seen(219, 12e9),
+            from: seen(0, 8e9),
+            to: seen(119, 10e9),
             full_in_s: None,
             full_since: None,
         };
-        let (before, since, always) = (told(0..200, 9e9), told(200..220, 9e9), told(0..220, 1e9));
-        let arrives = |rows: &[(&str, &Trace)]| {
-            let names: Vec<RemoteText> = rows.iter().map(|(name, _)| RemoteText::new(name)).collect();
-            is_arrival(&growth, names.iter().map(Some).zip(rows.iter().map(|(_, trace)| *trace)))
-        };
-        assert!(arrives(&[("1 watcher", &always), ("7 loader", &since)]));
-        assert!(!arrives(&[("1 watcher", &always), ("7 loader", &before), ("7 /usr/bin/loader", &since)]));
-        assert!(arrives(&[("1 watcher", &always), ("6 loader", &before), ("7 loader", &since)]));
+        let names = store.parts(&gpu, GPU_PROCESS_MEMORY);
+        let each = names.iter().filter_map(|name| {
+            Some((name.as_ref(), store.points(&gpu, GPU_PROCESS_MEMORY, name.as_ref())?.trace()))
+        });
+        is_arrival(&growth, each)
+    }
+
+    #[test]
+    fn another_tool_that_tells_of_the_same_processes_brings_none() {
+        let old = ("11 ranker", (0, 120), 8.0);
+        assert!(arrives(&[old, ("12 embedder", (100, 120), 2.0)]), "a second one");
+        assert!(!arrives(&[old, ("12 embedder", (100, 120), 0.2)]), "it holds little");
+        assert!(!arrives(&[old, ("12 embedder", (5, 120), 2.0)]), "seen at once");
+        let silent = ("11 ranker", (0, 100), 8.0);
+        assert!(!arrives(&[silent, ("11 /usr/bin/ranker", (103, 120), 10.0)]), "in its place");
+        assert!(!arrives(&[old, ("11 /usr/bin/ranker", (103, 120), 10.0)]), "beside it");
+        assert!(!arrives(&[silent, ("7 ranker", (103, 120), 10.0)]), "by the ids of a container");
+        let both = ("11 /usr/bin/ranker", (103, 120), 8.0);
+        assert!(arrives(&[silent, both, ("12 embedder", (115, 120), 2.0)]), "one that comes after it");
     }
 }

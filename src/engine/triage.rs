@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use crate::reach::{is_local, is_target};
 use crate::report::{Conclusion, Report, SCHEMA, Suspect, Unjudged, Verdict};
-use crate::rules::{BIG_KEY_TROUBLES, Nature};
+use crate::rules::{BIG_KEY_TROUBLES, LATENCY_SHIFT, Nature};
 use crate::scene::Scene;
 use crate::snapshot::SourceState;
 use crate::subject::{Kind, Subject};
@@ -137,6 +137,13 @@ fn sees_symptoms(scene: &Scene<'_>) -> bool {
         let is_seen = !matches!(finding.state, crate::findings::State::Unknown(_));
         // A rule that exonerates nobody shows that somebody suffers, and not that nobody does.
         finding.rule.nature == Nature::Symptom && is_seen && (finding.rule.exonerates || finding.counts())
+    })
+}
+
+/// Whether anybody shows how long callers wait: a count of errors alone does not show that nobody suffers.
+fn sees_latency(scene: &Scene<'_>) -> bool {
+    scene.findings.iter().any(|finding| {
+        finding.rule.id == LATENCY_SHIFT && !matches!(finding.state, crate::findings::State::Unknown(_))
     })
 }
 

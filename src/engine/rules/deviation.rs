@@ -62,7 +62,7 @@ fn judge(scene: &Scene<'_>, component: &Subject, limits: &Limits<'_>) -> Judgeme
         );
     }
     if !scene.callers_suffer(component) {
-        return Judgement::Clear("no caller of it suffers".to_owned());
+        return Judgement::Clear("no caller of it is seen to suffer".to_owned());
     }
     let (mut looked, mut without, mut unusual) = (0, 0, vec![]);
     for measured in numbers(scene, component) {

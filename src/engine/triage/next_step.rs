@@ -1,12 +1,15 @@
 //! What to do next, in one sentence.
 
 use super::symptom::Suffering;
-use super::{LEAST_EVALUATIONS, has_symptom_source, sees_symptoms};
+use super::{LEAST_EVALUATIONS, has_symptom_source, sees_latency, sees_symptoms};
 use crate::report::{Conclusion, Suspect, Unjudged};
 use crate::rules::{BIG_KEY, Nature, by_id};
 use crate::scene::Scene;
 use crate::time::Moment;
 use crate::wording;
+
+/// Said in place of "nobody suffers" where that is not known.
+const UNSEEN: &str = "nobody is seen to suffer, but how long callers wait is not known";
 
 /// One sentence for whoever is to act.
 pub(super) fn of(
@@ -63,9 +66,15 @@ pub(super) fn of(
             let foreseen = hurts_from(scene, suspect);
             let by = foreseen
                 .map_or(String::new(), |at| format!("; by {} somebody will if it goes on so", at.clock()));
-            format!("nobody suffers yet{by}; look at {}: {advice}", suspect.subject)
+            match sees_latency(scene) {
+                true => format!("nobody suffers yet{by}; look at {}: {advice}", suspect.subject),
+                false => format!("{UNSEEN}{by}; look at {}: {advice}", suspect.subject),
+            }
         }
-        (_, Some(suspect), _) => format!("nobody suffers; keep an eye on {}", suspect.subject),
+        (_, Some(suspect), _) => {
+            let nobody = if sees_latency(scene) { "nobody suffers" } else { UNSEEN };
+            format!("{nobody}; keep an eye on {}", suspect.subject)
+        }
         (_, None, _) if suffering => match blind_spot {
             Some(row) => format!(
                 "nothing seen explains it; look where Headwater is blind: {} ({})",

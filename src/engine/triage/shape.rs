@@ -39,6 +39,10 @@ pub(super) fn of(scene: &Scene<'_>) -> Shape {
         (Some(_), None) => (ShapeKind::SlowOnly, ""),
         (None, Some(_)) => (ShapeKind::ErrorsOnly, ""),
         (None, None) if business.is_some() => (ShapeKind::BusinessOnly, "neither slow nor failing"),
+        (None, None) if !super::sees_latency(scene) => {
+            let kind = if surging.is_some() { ShapeKind::Surge } else { ShapeKind::Calm };
+            (kind, "nothing seen, and how long callers wait is not known")
+        }
         (None, None) if surging.is_some() => (ShapeKind::Surge, "originals rose, and nobody suffers"),
         (None, None) => (ShapeKind::Calm, "nothing that callers could see"),
     };
