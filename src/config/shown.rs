@@ -2,6 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::target::REDIS_SCHEMES;
+
+/// The schemes of addresses that are asked here, beside those of Redis.
+const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
+
 /// An address behind its scheme, taken apart.
 struct Address<'a> {
     /// What stands before the last `@`.
@@ -60,6 +65,11 @@ fn shown(address: &str, is_address_with_login: fn(&str) -> bool) -> Cow<'_, str>
         return Cow::Borrowed(address);
     }
     let before = &address[..address.len() - text.len()];
+    // `u://pass:word@h` may lack its scheme, and be a user whose password begins with slashes: then nothing before the host is known
+    // to be none of it.
+    let is_known = scheme.is_none_or(|scheme| {
+        REDIS_SCHEMES.iter().chain(&SCHEMES).any(|known| scheme.eq_ignore_ascii_case(known))
+    });
     if !has_login && let Some((place, _)) = text.split_once(['?', '#']) {
         let first = &text[place.len()..=place.len()];
         return Cow::Owned(format!("{before}{place}{first}***"));
@@ -68,8 +78,8 @@ fn shown(address: &str, is_address_with_login: fn(&str) -> bool) -> Cow<'_, str>
         Some(Address { login, host_and_path, rest_begins }) => {
             // A login of one word may be a token.
             let user = login.map(|login| match login.split_once(':') {
-                Some((user, _)) => format!("{user}:***@"),
-                None => "***@".to_owned(),
+                Some((user, _)) if is_known => format!("{user}:***@"),
+                _ => "***@".to_owned(),
             });
             let rest = rest_begins.map(|first| format!("{first}***"));
             format!("{before}{}{host_and_path}{}", user.unwrap_or_default(), rest.unwrap_or_default())
@@ -77,7 +87,8 @@ fn shown(address: &str, is_address_with_login: fn(&str) -> bool) -> Cow<'_, str>
         None => {
             // What stands before a ':' is a user or a host; without one it may be the half of a token.
             let safe = text.split_once([':', '?', '#']).map_or("", |(first, _)| first);
-            let safe = if text[safe.len()..].starts_with(':') { &text[..=safe.len()] } else { "" };
+            let safe =
+                if is_known && text[safe.len()..].starts_with(':') { &text[..=safe.len()] } else { "" };
             format!("{before}{safe}***")
         }
     })
@@ -154,7 +165,11 @@ mod tests {
             ("redis://s3c?ret@h", "redis://***"),
             ("redis://s3/c?ret@h", "redis://***"),
             ("https://u:12?w@h/x", "https://u:***"),
-            // Without a scheme, as it is written by mistake.
+            // Without a scheme, as it is written by mistake; it may look like one.
+            ("u://pa://ss@h:1", "u://***@h:1"),
+            ("u://pa:ss@h:1/x", "u://***@h:1/x"),
+            ("u://pa:s?s@h:1/x", "u://***"),
+            ("HTTPS://u:p@h/x", "HTTPS://u:***@h/x"),
             ("u:p@h:1", "u:***@h:1"),
             ("u:pa://ss@h:1", "u:***@h:1"),
             ("h:1/m?token=s", "h:1/m?***"),
