@@ -50,7 +50,10 @@ pub struct Edge {
 /// On which machines services run, by the addresses of their instances; one that leads back may be the end of a tunnel.
 fn homes(world: &World) -> Homes {
     let mut homes = Homes::new();
-    for instance in world.places().filter(|place| place.kind() == Kind::Service) {
+    let is_service = |place: &&Subject| {
+        place.kind() == Kind::Service && !world.tells_only_of_others(&place.component_of())
+    };
+    for instance in world.places().filter(is_service) {
         let machine = instance.address().and_then(machine_at).filter(|machine| !leads_back(machine.name()));
         if let Some(machine) = machine {
             homes.entry(machine).or_default().insert(instance.name().to_owned());

@@ -99,14 +99,19 @@ fn usual_callees(caller: &Subject, components: &[(Kind, Subject)], homes: &Homes
         callees.extend(of_kind(Kind::Service));
     }
     let is_alone = of_kind(caller.kind()).nth(1).is_none();
-    let is_at_home = |callee: &Subject| Some(homes.get(&machine_of(callee)?)?.contains(caller.name()));
+    let is_at_home = |callee: &Subject| {
+        machine_of(callee)
+            .and_then(|machine| homes.get(&machine))
+            .is_some_and(|all| all.contains(caller.name()))
+    };
     let with_gpus: BTreeSet<Subject> = callees.iter().filter_map(machine_of).collect();
     let mut own = homes.iter().filter(|(_, services)| services.contains(caller.name())).peekable();
     // Where GPUs are known in all machines that it runs on, those in other machines are somebody else's.
-    let has_all = own.peek().is_some() && own.all(|(machine, _)| with_gpus.contains(machine));
+    let has_all =
+        !with_gpus.is_empty() && own.peek().is_some() && own.all(|(machine, _)| with_gpus.contains(machine));
     let is_supposed = is_alone && !has_all;
     callees.retain(|callee| match callee.kind() {
-        Kind::Gpu => is_at_home(callee).unwrap_or(is_supposed || !names_a_host(callee)),
+        Kind::Gpu => is_at_home(callee) || is_supposed || !names_a_host(callee),
         _ => is_alone || !names_a_host(callee),
     });
     let has_namesake = callees.iter().any(|callee| callee.name() == caller.name());

@@ -3,6 +3,7 @@
 use super::*;
 use crate::reading::{Event, Reading, Value};
 use crate::settings::Component;
+use crate::text::RemoteText;
 use crate::time::Moment;
 
 fn subject(name: &str) -> Subject {
@@ -188,7 +189,13 @@ fn a_gpu_works_for_those_who_run_in_its_machine() {
             world.take(&reading);
         }
         for name in gpus {
-            let mut reading = Reading::new(subject("service/dcgm-exporter@10.0.9.9:9400"), Moment(1_000));
+            // Each beside an exporter of its own, which is no service.
+            let place = name.trim_start_matches("gpu/").split(':').next().unwrap();
+            let mut reading =
+                Reading::new(subject(&format!("service/dcgm-exporter@{place}:9400")), Moment(1_000));
+            reading.events.push(Event::Dialects([RemoteText::new("dcgm")].into()));
+            let exporter = reading.source.clone();
+            reading.sample(&exporter, crate::metric::PROCESS_MEMORY, Value::Gauge(1e7));
             reading.sample(&subject(name), crate::metric::GPU_UTILIZATION, Value::Gauge(0.5));
             world.take(&reading);
         }
@@ -206,6 +213,8 @@ fn a_gpu_works_for_those_who_run_in_its_machine() {
     assert_eq!(graph(&two, &gpus), ["a", "a", ""]);
     // A machine of its own may bear another name, and a loopback address is no machine's.
     assert_eq!(graph(&two, &["gpu/10.0.0.1:0", "gpu/node-b:0"]), ["a", "a"]);
+    let by_name = ["service/a@ranker-0:8000"];
+    assert_eq!(graph(&by_name, &gpus), ["a", "a", "a"], "nothing tells where that is");
     let tunnels = ["service/a@127.0.0.1:8000", "service/a@localhost:8001"];
     assert_eq!(graph(&tunnels, &["gpu/127.0.0.1:0", "gpu/node-b:0"]), ["a", "a"]);
     // Of several services each has those of its own machines, and two that share one share its GPUs.
