@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
     title: "our own kernels give wrong results on a device",
     doc: "Each run of our benchmark or canary checks every kernel's result on the CPU. One that is wrong is a fault of the device, of \
           its driver, or of our own kernel: it counts for ten minutes also where later ones are right, because a device that computes \
-          wrongly seldom does so each time. It tells that answers may be wrong and not whom callers wait for, so it is worth the middle \
+          wrongly seldom does so each time; of a canary that runs seldomer its last run counts. It tells that answers may be wrong and not whom callers wait for, so it is worth the middle \
           at most. Results that are right exonerate nobody: the kernels are few and small.",
     next: "take the device out of service before anything else, because its answers may be wrong; then run 'headwater bench' on it \
            alone, and 'dcgmi diag -r 3' or a memory test",
@@ -65,8 +65,9 @@ impl<'a> Checked<'a> {
     /// `None` where none was since a moment.
     fn since(scene: &Scene<'_>, from: Moment, part: &'a Subject, kernel: RemoteText) -> Option<Self> {
         let results = scene.store.points(part, KERNEL_WRONG, Some(&kernel))?.trace();
-        // Whoever looks seldom has looked last when it last did.
-        let from = from.min(scene.fresh_from(part, KERNEL_WRONG));
+        // Of whoever looks seldom the last look counts.
+        let newest = scene.latest_part(part, KERNEL_WRONG, Some(&kernel));
+        let from = newest.map_or(from, |newest| from.min(newest.at));
         let mut checked = Self { part, kernel, checks: 0, wrong: 0, last: None, began: None };
         for (at, _, most) in results.backwards(scene.now).take_while(|(at, ..)| *at >= from) {
             checked.checks += 1;
