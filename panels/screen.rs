@@ -128,6 +128,12 @@ impl Screen {
         }
         match shown.keys.command(stroke) {
             Some(command) => self.take(command, shown),
+            // Escape and a key that come at once, as over a slow line, are read as that key with alt.
+            None if stroke.alt => {
+                let mut effects = self.press(Stroke::plain(crate::Key::Esc), shown);
+                effects.extend(self.press(Stroke { alt: false, ..stroke }, shown));
+                effects
+            }
             None => vec![],
         }
     }
