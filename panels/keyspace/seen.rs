@@ -143,24 +143,27 @@ fn at_most(mut told: Sentences, what: &str) -> Sentences {
     told
 }
 
+/// A span over which Headwater tells what it asks.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// What Headwater itself asks the node that it asks most of those that are looked at, over a minute as all that is said of its
 /// cost, so that nobody takes it for their callers' doing.
 pub(super) fn own_words(looked: &Looked<'_>) -> Option<(String, ColorRole)> {
     let snapshot = looked.snapshot();
     let clusters = snapshot.topologies.iter().map(|topology| &topology.cluster);
     let roots: Vec<&Subject> = looked.of.map_or_else(|| clusters.collect(), |shard| vec![shard]);
-    let most = |metric: Metric| {
-        let nodes = roots.iter().flat_map(|root| snapshot.history.parts(root));
-        let means = nodes.filter_map(|node| {
-            let told = snapshot.history.trace(node, metric, None)?;
-            Some(told.mean_until(snapshot.at, Duration::from_secs(60))?.value)
-        });
-        means.reduce(f64::max)
+    let mean = |node: &Subject, metric: Metric| {
+        let told = snapshot.history.trace(node, metric, None)?.mean_until(snapshot.at, MINUTE)?;
+        // One that answers no more is asked no more.
+        (told.at >= snapshot.at - MINUTE).then_some(told.value)
     };
-    let commands = most(REDIS_OUR_COMMANDS)?;
-    let hits = most(REDIS_OUR_HITS).map(|hits| format!(" and {} look-ups", show(hits, Unit::PerSecond)));
+    let nodes = roots.iter().flat_map(|root| snapshot.history.parts(root));
+    let asked = nodes.filter_map(|node| Some((node, mean(node, REDIS_OUR_COMMANDS)?)));
+    let (most, commands) = asked.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    let hits = mean(most, REDIS_OUR_HITS);
+    let hits = hits.map(|hits| format!(" and {} look-ups", show(hits, Unit::PerSecond)));
     let text = format!(
-        "ours, not your callers': {} commands{} a node over 1 min",
+        "ours, not callers': up to {} commands{} a node over 1 min",
         show(commands, Unit::PerSecond),
         hits.unwrap_or_default()
     );

@@ -37,9 +37,11 @@ impl Layout {
             line.push(' ');
         }
         let mut is_empty = true;
+        // A label that leaves no room for the first word stands alone.
+        let mut is_label = label.chars().count() >= indent && indent > 0;
         for word in words(text) {
             let taken = line.chars().count() + usize::from(!is_empty) + word.chars().count();
-            if !is_empty && taken > self.width {
+            if (!is_empty || std::mem::take(&mut is_label)) && taken > self.width {
                 self.line(&line);
                 line = " ".repeat(indent);
                 is_empty = true;

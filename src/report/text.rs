@@ -128,6 +128,7 @@ mod tests {
     use super::*;
     use crate::report::COLUMNS;
     use crate::report::example::incident;
+    use headwater_engine::Subject;
 
     #[test]
     fn an_incident_reads_from_the_verdict_down() {
@@ -190,8 +191,14 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_a_terminal() {
+        let mut snapshot = incident();
         for columns in [40, 60, COLUMNS] {
-            let text = render(&incident(), columns);
+            // A name as long as pods have them leaves no room for a word beside it.
+            let mut report = (*snapshot.report).clone();
+            let row = &mut report.verdicts[0];
+            row.subject = Subject::component(row.subject.kind(), &"n".repeat(columns - 15));
+            snapshot.report = report.into();
+            let text = render(&snapshot, columns);
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
         }
     }

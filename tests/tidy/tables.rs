@@ -11,11 +11,14 @@ use toml::{Table, Value};
 
 use super::house::{assert_none, read, root};
 
-/// The answers of a rule that its scenarios must show.
-fn answers_of(hold: u32) -> Vec<&'static str> {
-    // A rule that fires at once is never pending.
-    let pending = (hold > 1).then_some("pending");
-    ["clear", "firing", "unknown"].into_iter().chain(pending).collect()
+/// The answers of a rule that its scenarios must show, each with what may stand in its place; `kind` is its hold and whether it
+/// exonerates.
+fn answers_of((hold, exonerates): (u32, bool)) -> Vec<(&'static str, &'static str)> {
+    // A rule that fires at once is never pending; one that clears nobody besides may know nothing only after something bad.
+    let is_at_once = hold == 1;
+    let unknown = ("unknown", if is_at_once && !exonerates { "ended" } else { "unknown" });
+    let pending = (!is_at_once).then_some(("pending", "pending"));
+    [("clear", "clear"), ("firing", "firing"), unknown].into_iter().chain(pending).collect()
 }
 
 /// The states that the cases of a scenario file expect.
@@ -25,13 +28,17 @@ fn states_in(scenarios: &Table) -> BTreeSet<String> {
     expected.filter_map(|row| row.get("state").and_then(Value::as_str).map(str::to_owned)).collect()
 }
 
-fn missing_answers(rule: &str, hold: u32, scenarios: &str) -> Vec<String> {
+fn missing_answers(id: &str, kind: (u32, bool), scenarios: &str) -> Vec<String> {
     let states = match scenarios.parse::<Table>() {
         Ok(table) => states_in(&table),
-        Err(error) => return vec![format!("tests/scenarios/{rule}.toml cannot be read: {error}")],
+        Err(error) => return vec![format!("tests/scenarios/{id}.toml cannot be read: {error}")],
     };
-    let missing = answers_of(hold).into_iter().filter(|answer| !states.contains(*answer));
-    missing.map(|answer| format!("tests/scenarios/{rule}.toml has no case in which it is {answer}")).collect()
+    let missing = answers_of(kind)
+        .into_iter()
+        .filter(|(answer, other)| !states.contains(*answer) && !states.contains(*other));
+    missing
+        .map(|(answer, _)| format!("tests/scenarios/{id}.toml has no case in which it is {answer}"))
+        .collect()
 }
 
 #[test]
@@ -39,7 +46,7 @@ fn every_rule_has_scenarios_for_each_of_its_answers() {
     let mut breaches = vec![];
     for rule in RULES {
         match fs::read_to_string(root().join(format!("tests/scenarios/{}.toml", rule.id))) {
-            Ok(text) => breaches.extend(missing_answers(rule.id, rule.hold, &text)),
+            Ok(text) => breaches.extend(missing_answers(rule.id, (rule.hold, rule.exonerates), &text)),
             Err(error) => breaches.push(format!("tests/scenarios/{}.toml: {error}", rule.id)),
         }
     }
@@ -127,8 +134,8 @@ fn a_theme_without_a_role_is_seen() {
 fn a_missing_answer_is_seen() {
     let scenarios = "[[case]]\nexpect = [{ state = \"clear\" }, { state = \"firing\" }]\n\
                      [[case]]\nexpect = [{ state = \"unknown\" }]\n";
-    assert_eq!(missing_answers("x", 1, scenarios), [""; 0]);
-    assert_eq!(missing_answers("x", 3, scenarios).len(), 1);
-    assert_eq!(missing_answers("x", 3, "").len(), 4);
-    assert_eq!(missing_answers("x", 3, "[[case").len(), 1);
+    assert_eq!(missing_answers("x", (1, true), scenarios), [""; 0]);
+    assert_eq!(missing_answers("x", (3, true), scenarios).len(), 1);
+    assert_eq!(missing_answers("x", (3, true), "").len(), 4);
+    assert_eq!(missing_answers("x", (3, true), "[[case").len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::gpus::{at, parts, risen, unless_idle};
+use super::gpus::{at, parts, risen};
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::metric::{GPU_ECC, GPU_NVLINK_ERRORS, GPU_REMAP, GPU_XID, GPU_XIDS, Unit};
 use crate::quantity::{counted, show};
@@ -24,8 +24,7 @@ pub(super) static RULE: Rule = Rule {
           replaced count like the errors that go with them. Errors on its NVLinks beyond a few a second are a suspicion, and worth the \
           middle where links had to be trained anew. A number that stood there from the first look on may be of any day, \
           because exporters keep the last one: it is a suspicion, and so is a row that could not be replaced when anybody first looked, \
-          which stays so until the GPU is. A GPU that had nothing to do in the minute before while others of its services had is worth little, because nobody waits for it. \
-          Where nothing tells of XIDs, no GPU is cleared of them.",
+          which stays so until the GPU is. Where nothing tells of XIDs, no GPU is cleared of them.",
     next: "do what the catalogue says of this code; read 'journalctl -k | grep -i xid' for the one that came first",
     watches: Watches::Components(&[Kind::Gpu]),
     nature: Nature::Mechanism,
@@ -94,7 +93,7 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             .flatten()
             .reduce(|worst, one| if one.at_most > worst.at_most { one } else { worst }),
     };
-    worst.map_or_else(|| quiet(scene, gpu, &logged), |worst| unless_idle(scene, gpu, worst).judged())
+    worst.map_or_else(|| quiet(scene, gpu, &logged), Breach::judged)
 }
 
 /// Data of its memory that could not be corrected.

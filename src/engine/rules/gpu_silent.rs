@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::gpus::{parts, unless_idle};
+use super::gpus::parts;
 use super::{Breach, Judgement, Limits, Nature, RivalRow, Rule, Threshold, Watches};
 use crate::findings::NOTHING_ANSWERS;
 use crate::metric::{GPU_MEMORY_MAX, Unit};
@@ -27,8 +27,7 @@ pub(super) static RULE: Rule = Rule {
           has not answered Headwater itself for 10 s, as it does when a GPU hangs; one that waits behind a call about another GPU \
           is unknown. An exporter that cannot be asked is the \
           exporter's trouble and no GPU's, and is unknown; while another tool still has numbers of the GPU it is a suspect at \
-          most. One that had nothing to do in the minute before it was lost while others of its services had is worth little, because nobody waits for it. \
-          Two tools that say different things of it are unknown. That it answers clears nobody.",
+          most. Two tools that say different things of it are unknown. That it answers clears nobody.",
     next: "run 'timeout 10 nvidia-smi -L' on the machine and read 'journalctl -k | grep -i xid'; take the machine out of service: only a \
            reset or a restart brings a lost GPU back",
     watches: Watches::Components(&[Kind::Gpu]),
@@ -79,7 +78,7 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
     if let Some((words, at)) = trouble {
         let breach = breach(scene, gpu, &words, at, limits);
         // It was lost when it last told anything, and not when somebody noticed or its driver logged more of it.
-        let breach = if is_lost { unless_idle(scene, gpu, breach.dated(at)) } else { breach };
+        let breach = if is_lost { breach.dated(at) } else { breach };
         let others = tellers.iter().any(|(source, at)| {
             *at >= fresh_from && scene.world.source(source).is_none_or(|state| !state.asks_the_driver())
         });
@@ -134,11 +133,12 @@ fn judge(scene: &Scene<'_>, gpu: &Subject, limits: &Limits<'_>) -> Judgement {
             let told =
                 state.fault.as_ref().map_or(String::new(), |(_, fault)| format!(" ({})", fault.message));
             let breach = breach(scene, gpu, &format!("lost: {why}{told}"), *at, limits).dated(*at);
-            let breach = unless_idle(scene, gpu, breach);
             // Whoever asks the driver itself knows; a page may be another exporter's, or of a GPU that was taken away.
-            let most = if state.asks_the_driver() { Confidence::High } else { Confidence::Medium };
-            let most = breach.at_most.min(most);
-            breach.at_most(most).judged()
+            if state.asks_the_driver() {
+                breach.judged()
+            } else {
+                breach.at_most(Confidence::Medium).judged()
+            }
         }
         None => Judgement::Unknown(scene.missing(gpu)),
     }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::gpu_memory::Growth;
 use crate::gpu_requests::{self, gpus_below, served};
 use crate::metric::{GPU_PROCESS_MEMORY, GPU_UTILIZATION, LOG_MATCHES, Metric, REQUESTS};
-use crate::report::Confidence;
 use crate::scene::{OnMachines, Scene};
 use crate::store::Seen;
 use crate::subject::{Kind, Subject};
@@ -14,7 +13,6 @@ use crate::text::RemoteText;
 use crate::time::Moment;
 use crate::world::machine_of;
 
-use super::Breach;
 use super::rising::{LATELY, Rise, rise};
 
 /// Utilisation below which a GPU has so little to do that its clocks and links rest.
@@ -22,12 +20,6 @@ pub(super) const RESTING: f64 = 0.1;
 
 /// The span over which what comes and goes from second to second is averaged.
 pub(super) const BRIEFLY: Duration = Duration::from_secs(10);
-
-/// The span before something happens to it over which a GPU has no work if nobody uses it.
-const BEFORE: Duration = Duration::from_secs(60);
-
-/// Utilisation below which nothing ran: a tool that only looks counts for as much.
-const IDLE: f64 = 0.01;
 
 /// The name by which every log counts lines that tell of device memory that ran out.
 const MEMORY_FULL_LINES: &str = "gpu_memory_full";
@@ -61,36 +53,6 @@ pub(super) fn at(part: &Subject) -> String {
 /// How busy a GPU was over the last ten seconds.
 pub(super) fn busy(scene: &Scene<'_>, part: &Subject) -> Option<Seen> {
     scene.mean_over(part, GPU_UTILIZATION, None, BRIEFLY)
-}
-
-/// The same breach, worth little where the GPU had nothing to do when it began while another did the work of its services: then
-/// no caller waits for it. What is idle only since is no witness, because what happened ends its work; and the only one of a
-/// service may break at the first request of a quiet night.
-pub(super) fn unless_idle(scene: &Scene<'_>, gpu: &Subject, mut breach: Breach) -> Breach {
-    let Some(began) = breach.dated.filter(|_| breach.at_most > Confidence::Low) else { return breach };
-    if most_busy(scene, gpu, began).is_none_or(|busy| busy >= IDLE) {
-        return breach;
-    }
-    let below = served(scene.graph, gpu).flat_map(|service| scene.graph.below(&service).into_keys());
-    let mut others = below.filter(|other| other.kind() == Kind::Gpu && other != gpu);
-    if others.any(|other| most_busy(scene, &other, began).is_some_and(|busy| busy >= RESTING)) {
-        breach
-            .sentence
-            .push_str("; it had nothing to do in the minute before and others had, so nobody waits for it");
-        return breach.at_most(Confidence::Low);
-    }
-    breach
-}
-
-/// The most that any part of a GPU was in use in the minute before; `None` where that is not known of each.
-fn most_busy(scene: &Scene<'_>, gpu: &Subject, until: Moment) -> Option<f64> {
-    let of = |part: &Subject| {
-        let busy = scene.store.points(part, GPU_UTILIZATION, None)?.trace();
-        let minute = busy.backwards(until).take_while(|(at, ..)| *at >= until - BEFORE);
-        minute.map(|(_, _, most)| most).reduce(f64::max)
-    };
-    let each: Option<Vec<f64>> = parts(scene, gpu).into_iter().map(of).collect();
-    each?.into_iter().reduce(f64::max)
 }
 
 /// Requests a second of all services on a GPU, over a span.
