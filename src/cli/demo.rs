@@ -12,7 +12,7 @@ use super::record::{report, show_tape};
 use super::triage::{PassArgs, pass};
 use super::tui::{LeadArgs, ScreenArgs, end, live_feed};
 use crate::config::Config;
-use crate::lab::scenario::{SCENARIOS, Scenario, Variant};
+use crate::lab::scenario::{SCENARIOS, Scenario, Shape, Variant};
 use crate::lab::{self, LabError, LabOptions};
 use crate::recording::Tape;
 use crate::tui::terminal::is_terminal;
@@ -71,7 +71,7 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     let lab = lab::start(options).await.map_err(|error| Failure::new(error.exit_code(), error))?;
     let toml = lab.config_toml().to_owned();
     let looked = match Config::parse(&toml, "lab") {
-        Ok(config) if args.has_screen() => on_screen(&config, &args, &outlook).await,
+        Ok(config) if args.has_screen() => on_screen(&config, &args, &titled(scenario), &outlook).await,
         Ok(config) => {
             say(format_args!("looking at it; {outlook}"));
             args.pass.length.get_or_insert(LENGTH + scenario.felt_after());
@@ -89,11 +89,20 @@ pub(super) async fn run(mut args: DemoArgs) -> Result<u8, Failure> {
     looked
 }
 
+/// What stands above the screen, with what is not real first: a narrow terminal cuts the rest.
+fn titled(scenario: &Scenario) -> String {
+    let simulated = match scenario.shape {
+        Shape::Single => ", GPU simulated",
+        Shape::Fleet => "",
+    };
+    format!("demo '{}'{simulated}", scenario.name)
+}
+
 /// Shows the lab until somebody leaves.
-async fn on_screen(config: &Config, args: &DemoArgs, outlook: &str) -> Result<u8, Failure> {
+async fn on_screen(config: &Config, args: &DemoArgs, title: &str, outlook: &str) -> Result<u8, Failure> {
     let look = args.screen.look()?;
     let saved = args.pass.healthy.open(config);
-    let demo = format!("demo '{}': a real lab on this machine; {outlook}", args.scenario);
+    let demo = format!("{title}: a real lab on this machine; {outlook}");
     let feed = live_feed(config, &saved, args.pass.record.clone(), Some(demo))?;
     end(args.screen.show(args.lead.screen_with_hint(&look), feed, look).await?, Some(saved))
 }
@@ -115,7 +124,9 @@ async fn without_lab(error: LabError, args: &DemoArgs) -> Result<u8, Failure> {
                     LabError::NoRedisServer => "no redis-server here",
                     _ => "the redis-server here is too old",
                 };
-                let demo = format!("demo '{name}': {why}, so this is the recording of a real run of the lab");
+                let titled =
+                    Scenario::find(name, Variant::Plain).map_or_else(|| format!("demo '{name}'"), titled);
+                let demo = format!("{titled}: {why}, so this is the recording of a real run of the lab");
                 let face = args.lead.screen_with_hint(&args.screen.look()?);
                 let status = Status { demo: Some(demo), ..Status::default() };
                 return show_tape(Tape::Bundled(name, bytes), 1.0, face, status, &args.screen).await;
