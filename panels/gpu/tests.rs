@@ -68,6 +68,7 @@ fn a_row_says_what_a_gpu_does_and_what_its_numbers_mean_together() {
         "full-in",
         "kernels: 1 slower than saved; gemm 1.9 ms, 1.9x its saved 1 ms (slower)",
         "over time",
+        "suspect is its machine, host/host-a, by launch-stall",
     ] {
         assert!(screen.contains(words), "no '{words}' in\n{screen}");
     }

@@ -8,6 +8,7 @@ use headwater_engine::metric::{GPU_PROCESS_MEMORY, Unit};
 use headwater_engine::quantity::{show, times};
 use headwater_engine::snapshot::GpuLeft;
 use headwater_engine::wording::verdict_word;
+use headwater_engine::world::machine_of;
 
 use super::health::{self, unseen};
 use super::kernels::{self, Kernel};
@@ -63,6 +64,7 @@ pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> 
     let verdict = format!("{} {}: {}", verdict_word(line.verdict), line.id, line.reason);
     let reading = line.reading();
     let mut told = vec![(verdict, role_of(line.verdict))];
+    told.extend(machine(line, snapshot));
     told.push((format!("{}; it cannot say {}", reading.means(), reading.cannot()), reading.role()));
     if let Course::Grows(_) = line.course {
         let role = if line.leaks() { ColorRole::Suspect } else { ColorRole::Text };
@@ -73,6 +75,15 @@ pub(super) fn row(line: &Line, snapshot: &Snapshot) -> Vec<(String, ColorRole)> 
     }
     told.extend(trouble::untold(&line.gpu, snapshot));
     told
+}
+
+/// Who is accused in place of a GPU: the machine that it sits in.
+fn machine(line: &Line, snapshot: &Snapshot) -> Option<(String, ColorRole)> {
+    let machine = machine_of(&line.gpu)?;
+    let accused =
+        snapshot.report.suspects.iter().find(|one| one.subject == machine && one.until.is_none())?;
+    let text = format!("{} is its machine, {machine}, by {}", verdict_word(accused.verdict), accused.rule);
+    Some((text, role_of(accused.verdict)))
 }
 
 /// Kernels that were timed on processors, for want of a GPU.
@@ -90,6 +101,8 @@ pub(super) fn on_processors(snapshot: &Snapshot) -> Vec<(String, ColorRole)> {
 pub(super) fn page(line: &Line, snapshot: &Snapshot) -> Vec<Told> {
     let mark = format!("{} {}", glyph_of(line.verdict), verdict_word(line.verdict));
     let mut lines = vec![Told::new(Weight::Core, &mark, line.reason.clone()).colored(role_of(line.verdict))];
+    let beside = |(text, role)| Told::new(Weight::Core, "", text).text_colored(role);
+    lines.extend(machine(line, snapshot).map(beside));
     lines.extend(cross_check(line));
     lines.extend(trouble::of_one(&line.gpu, snapshot));
     lines.extend(health::lines(line, snapshot));
