@@ -17,10 +17,11 @@ use crate::time::Moment;
 pub(super) static RULE: Rule = Rule {
     id: "wrong-results",
     title: "our own kernels give wrong results on a device",
-    doc: "Each run of our canary, and each that the screen lets begin, checks every kernel's result on the CPU. One that is wrong is a fault of the device, of \
-          its driver, or of our own kernel: it counts for ten minutes also where later ones are right, because a device that computes \
-          wrongly seldom does so each time; of a canary that runs seldomer its last run counts. It tells that answers may be wrong and not whom callers wait for, so it is worth the middle \
-          at most. Results that are right exonerate nobody: the kernels are few and small.",
+    doc: "Each run of our canary, and each that the screen lets begin, checks every kernel's result on the CPU. One that is wrong is \
+          a fault of the device, of its driver, or of our own kernel: it counts for ten minutes also where later ones are right, \
+          because a device that computes wrongly seldom does so each time; of a canary that runs seldomer its last run counts. It \
+          tells that answers may be wrong and not whom callers wait for, so it is worth the middle at most. Results that are right \
+          exonerate nobody: the kernels are few and small.",
     next: "take the device out of service before anything else, because its answers may be wrong; then run 'headwater bench' on it \
            alone, and 'dcgmi diag -r 3' or a memory test",
     watches: Watches::Those {
@@ -75,6 +76,9 @@ impl<'a> Checked<'a> {
         let mut was_right_since = false;
         for (at, _, most) in results.backwards(scene.now) {
             let (is_late, is_wrong) = (at >= from, is_wrong(most));
+            if !is_late && checked.last.is_some() {
+                break;
+            }
             checked.checks += u64::from(is_late);
             checked.wrong += u64::from(is_late && is_wrong);
             if is_wrong {
